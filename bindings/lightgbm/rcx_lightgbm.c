@@ -29,8 +29,8 @@ static void need_use(const char *function)
     if (in_use.comm)
         return;
     fprintf(stderr,
-            "%s: rcx_lightgbm_use() has to be called first, on the thread that "
-            "trains\n",
+            "%s: rcx_lightgbm_use() must be called first, on the training "
+            "thread\n",
             function);
     abort();
 }

@@ -162,7 +162,7 @@ int main(int argc, char **argv)
     size = rcx_comm_size(rod.comm);
     if (rod.cells < size) {
         if (rank == 0)
-            fprintf(stderr, "heat: needs a cell for each rank\n");
+            fprintf(stderr, "heat: needs at least one cell for each rank\n");
         rcx_finalize(&context);
         return 1;
     }
@@ -171,7 +171,7 @@ int main(int argc, char **argv)
     status = solve(&rod, end);
     if (status < 0 && rcx_comm_error(rod.comm, &why) == RCX_OK)
         fprintf(stderr, "rank %d: CVODE ends with %d: %s\n", rank, status,
-                why.status != RCX_OK ? why.text : "RCX is well");
+                why.status != RCX_OK ? why.text : "no error of RCX");
     rcx_finalize(&context);
     return status < 0;
 }

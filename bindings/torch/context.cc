@@ -87,7 +87,8 @@ struct Exchange {
             all = store->get(key);
         }
         if (all.size() != bytes * size)
-            throw std::runtime_error("ranks differ in what they exchange");
+            throw std::runtime_error("ranks exchange different numbers of "
+                                     "bytes: do all run the same RCX?");
         memcpy(recv, all.data(), all.size());
     }
 };
@@ -141,7 +142,8 @@ Context::over_store(const c10::intrusive_ptr<c10d::Store> &store, int rank,
     params.field_mask |= RCX_PARAM_BOOTSTRAP;
     params.bootstrap = {rank, size, allgather, nullptr, exchange.get()};
     status = rcx_init(&params, &handle);
-    TORCH_CHECK(exchange->error.empty(), "rcx: the store: ", exchange->error);
+    TORCH_CHECK(exchange->error.empty(),
+                "rcx: exchange through the store failed: ", exchange->error);
     check(status);
     exchange->store.reset();
     return std::make_shared<Context>(handle, exchange);

@@ -107,8 +107,9 @@ Group::WorkPtr Group::allreduce_sparse(Tensor &tensor,
 
     TORCH_CHECK(static_cast<ReduceOp::RedOpType>(options.reduceOp) ==
                     ReduceOp::SUM,
-                "rcx: sparse tensors are summed alone");
-    TORCH_CHECK(!in_callback(), "rcx: no sparse tensors in hooks");
+                "rcx: sparse tensors support SUM only");
+    TORCH_CHECK(!in_callback(), "rcx: sparse tensors cannot be reduced in a "
+                                "hook (callback)");
     _allgather_base(counts, count, {options.timeout})->wait();
     for (const auto rank : c10::irange(getSize())) {
         const int64_t n = counts[rank].item<int64_t>();
@@ -154,7 +155,7 @@ Group::allreduce_coalesced(Tensors &tensors,
     std::vector<void *> places;
     std::vector<size_t> counts;
 
-    TORCH_CHECK(!tensors.empty(), "rcx: no tensors");
+    TORCH_CHECK(!tensors.empty(), "rcx: the list of tensors is empty");
     for (const auto &tensor : tensors) {
         same_type(tensor, tensors[0]);
         const at::Tensor t = operation.update(tensor);
@@ -249,8 +250,9 @@ static Operation::Start allgather_into(Operation &operation,
                                        const at::Tensor &input, int size)
 {
     same_type(output, input);
-    TORCH_CHECK(output.numel() == input.numel() * size, "rcx: ", output.numel(),
-                " elements of output for ", size, " times ", input.numel());
+    TORCH_CHECK(output.numel() == input.numel() * size, "rcx: output has ",
+                output.numel(), " elements, needs ", size, " times ",
+                input.numel());
     return [in = operation.read(input), out = operation.write(output)](
                rcx_comm_t *comm, rcx_request_t **request) {
         return rcx_iallgather(in.data_ptr(), out.data_ptr(), in.nbytes(),
@@ -282,7 +284,8 @@ Group::WorkPtr Group::gather(Lists &outputs, Tensors &inputs,
         operation.results =
             of_all(only(outputs, "list of outputs"), getSize(), "outputs");
     else
-        TORCH_CHECK(outputs.empty(), "rcx: outputs are the root's");
+        TORCH_CHECK(outputs.empty(), "rcx: outputs must be empty on ranks "
+                                     "other than the root");
     for (const auto &t : operation.results)
         TORCH_CHECK(t.nbytes() == input.nbytes(), "rcx: an output of ",
                     t.nbytes(), " bytes for an input of ", input.nbytes());
@@ -310,7 +313,8 @@ Group::WorkPtr Group::scatter(Tensors &outputs, Lists &inputs,
     if (getRank() == root)
         parts = of_all(only(inputs, "list of inputs"), getSize(), "inputs");
     else
-        TORCH_CHECK(inputs.empty(), "rcx: inputs are the root's");
+        TORCH_CHECK(inputs.empty(), "rcx: inputs must be empty on ranks other "
+                                    "than the root");
     for (const auto &t : parts)
         TORCH_CHECK(t.nbytes() == outputs[0].nbytes(), "rcx: an input of ",
                     t.nbytes(), " bytes for an output of ",
@@ -343,8 +347,8 @@ Group::WorkPtr Group::reduce_scatter(Tensors &outputs, Lists &inputs,
         counts.push_back(t.numel());
     }
     TORCH_CHECK(counts[getRank()] == static_cast<size_t>(outputs[0].numel()),
-                "rcx: ", outputs[0].numel(), " elements of output for ",
-                counts[getRank()]);
+                "rcx: output has ", outputs[0].numel(),
+                " elements, the input of this rank ", counts[getRank()]);
     const Tensor in = operation.read(packed(parts));
     operation.starts.push_back([=, out = operation.write(outputs[0])](
                                    rcx_comm_t *comm, rcx_request_t **request) {
@@ -362,8 +366,9 @@ static Operation::Start reduce_scatter_from(Operation &operation,
     const rcx_op_t op = op_of(by, output);
 
     same_type(output, input);
-    TORCH_CHECK(input.numel() == output.numel() * size, "rcx: ", input.numel(),
-                " elements of input for ", size, " times ", output.numel());
+    TORCH_CHECK(input.numel() == output.numel() * size, "rcx: input has ",
+                input.numel(), " elements, needs ", size, " times ",
+                output.numel());
     return [in = operation.read(input), out = operation.write(output),
             op](rcx_comm_t *comm, rcx_request_t **request) {
         return rcx_ireduce_scatter_block(in.data_ptr(), out.data_ptr(),
@@ -394,14 +399,14 @@ static std::vector<size_t> split(const at::Tensor &t,
     std::vector<int64_t> parts = splits;
 
     if (parts.empty()) {
-        TORCH_CHECK(rows % size == 0, "rcx: ", rows, " rows for ", size,
-                    " ranks");
+        TORCH_CHECK(rows % size == 0, "rcx: ", rows,
+                    " rows cannot be split evenly among ", size, " ranks");
         parts.assign(size, rows / size);
     }
-    TORCH_CHECK(parts.size() == static_cast<size_t>(size) &&
-                    std::accumulate(parts.begin(), parts.end(), int64_t{0}) ==
-                        rows,
-                "rcx: splits are to be ", size, " parts of ", rows, " rows");
+    TORCH_CHECK(
+        parts.size() == static_cast<size_t>(size) &&
+            std::accumulate(parts.begin(), parts.end(), int64_t{0}) == rows,
+        "rcx: split sizes must be ", size, " numbers with the sum ", rows);
     std::vector<size_t> bytes;
     for (const int64_t part : parts)
         bytes.push_back(rows > 0 ? t.nbytes() / rows * part : 0);
@@ -420,8 +425,8 @@ Group::WorkPtr Group::alltoall_base(Tensor &output, Tensor &input,
 
     same_type(output, input);
     TORCH_CHECK(!is_even || input.nbytes() == output.nbytes(),
-                "rcx: ", input.nbytes(), " bytes of input, ", output.nbytes(),
-                " of output");
+                "rcx: input has ", input.nbytes(), " bytes, output ",
+                output.nbytes(), ": must be equal without split sizes");
     operation.results = {output};
     operation.starts.push_back([=, in = operation.read(input),
                                 out = operation.write(output)](

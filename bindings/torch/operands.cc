@@ -34,7 +34,8 @@ rcx_datatype_t datatype_of(const at::Tensor &t)
     };
     const auto found = types.find(t.scalar_type());
 
-    TORCH_CHECK(found != types.end(), "rcx: no reductions of ",
+    TORCH_CHECK(found != types.end(),
+                "rcx: reductions are not supported on tensors of type ",
                 t.scalar_type());
     return found->second;
 }
@@ -59,7 +60,8 @@ rcx_op_t op_of(const ReduceOp &op, const at::Tensor &t)
         static_cast<uint8_t>(static_cast<ReduceOp::RedOpType>(op));
     const auto found = ops.find(number);
 
-    TORCH_CHECK(found != ops.end(), "rcx: no reductions by op ", int(number));
+    TORCH_CHECK(found != ops.end(), "rcx: not supported: reduction by op ",
+                int(number));
     const rcx_op_t result = t.scalar_type() == at::kBool ? found->second.logical
                                                          : found->second.number;
     TORCH_CHECK(rcx_op_supported(result, datatype_of(t)), "rcx: op ",
@@ -124,14 +126,15 @@ std::vector<at::Tensor> &of_all(std::vector<at::Tensor> &list, int size,
 
 void same_type(const at::Tensor &a, const at::Tensor &b)
 {
-    TORCH_CHECK(a.scalar_type() == b.scalar_type(), "rcx: tensors of types ",
-                a.scalar_type(), " and ", b.scalar_type());
+    TORCH_CHECK(a.scalar_type() == b.scalar_type(),
+                "rcx: tensors must have the same type, not ", a.scalar_type(),
+                " and ", b.scalar_type());
 }
 
 void root_is_rank(int64_t root, int size)
 {
-    TORCH_CHECK(root >= 0 && root < size, "rcx: root ", root, " is no rank of ",
-                size);
+    TORCH_CHECK(root >= 0 && root < size, "rcx: root ", root,
+                " is not a rank of a group of size ", size);
 }
 
 } // namespace rcx_torch

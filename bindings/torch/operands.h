@@ -35,7 +35,7 @@ at::Tensor packed(const std::vector<at::Tensor> &tensors);
 template <class List>
 typename List::value_type &only(List &list, const char *what)
 {
-    TORCH_CHECK(list.size() == 1, "rcx: one ", what, " a rank, not ",
+    TORCH_CHECK(list.size() == 1, "rcx: needs one ", what, " per rank, not ",
                 list.size());
     return list[0];
 }

@@ -53,9 +53,9 @@ bool in_hook()
 
 static void check_place(const at::Tensor &t)
 {
-    TORCH_CHECK(t.device().is_cpu(),
-                "rcx: tensors are to be on the CPU, not on ", t.device());
-    TORCH_CHECK(t.layout() == at::kStrided, "rcx: tensors are to be dense");
+    TORCH_CHECK(t.device().is_cpu(), "rcx: tensors must be on the CPU, not on ",
+                t.device());
+    TORCH_CHECK(t.layout() == at::kStrided, "rcx: tensors must be dense");
 }
 
 /* Check a tensor that is written to. An expanded tensor is invalid: several
@@ -64,8 +64,8 @@ static void check_target(const at::Tensor &t)
 {
     check_place(t);
     TORCH_CHECK(at::has_internal_overlap(t) != at::MemOverlap::Yes,
-                "rcx: elements of a tensor to write to share memory"
-                " (clone() an expanded tensor)");
+                "rcx: elements of an output tensor share memory (clone() an "
+                "expanded tensor)");
 }
 
 /* Whether memory holds the elements in order. Conjugate (conj()) and negative
@@ -209,7 +209,7 @@ void Work::complete() noexcept
         else
             future_->markCompleted(c10::IValue(operation_.results));
     } catch (const std::exception &e) {
-        TORCH_WARN("rcx: a hook has thrown: ", e.what());
+        TORCH_WARN("rcx: a hook threw an exception: ", e.what());
     }
     over_ = true;
 }
@@ -295,7 +295,8 @@ static bool wait_for(rcx_request_t *request,
 bool Work::wait(milliseconds timeout)
 {
     TORCH_CHECK(isCompleted() || !in_callback(),
-                "rcx: wait() where RCX calls back: it cannot go on meanwhile");
+                "rcx: wait() was called in a callback of RCX, during which the "
+                "operation cannot complete");
     if (const auto comm = comm_.lock()) {
         const std::shared_lock<std::shared_mutex> lock(requests_in_use_);
         const auto until = timeout == kNoTimeout

@@ -106,7 +106,7 @@ def return_value(item: Item) -> list[str]:
         return [".SH RETURN VALUE", "What the description says."]
     return [".SH RETURN VALUE", ".B RCX_OK,", "or an error, of which the description names the",
             "special ones. Its text is",
-            ".BR rcx_status_string (3)\\(aqs,", "and a line of the log says more. All are in",
+            ".BR rcx_status_string (3)\\(aqs,", "and the log has a line with details. All are in",
             ".BR rcx (7)."]
 
 

@@ -56,7 +56,7 @@ typedef enum rcx_status {
     RCX_ERR_NOMEM = -2,       /* memory ran out */
     RCX_ERR_UNSUPPORTED = -3, /* valid, but not offered */
     RCX_ERR_CONFIG = -4,      /* an environment value is unknown or malformed */
-    RCX_ERR_LAUNCH = -5,      /* the launcher and RCX did not find each other */
+    RCX_ERR_LAUNCH = -5,      /* the launcher or the bootstrap failed */
     RCX_ERR_TRANSPORT = -6,   /* UCX reported an error */
     RCX_ERR_TIMEOUT = -7,     /* a deadline passed */
     RCX_ERR_MISMATCH = -8,    /* ranks made calls that do not belong together */

@@ -23,7 +23,8 @@ struct callback {
 
 static rcx_status_t no_memory(const struct rcx_log *log, size_t bytes)
 {
-    return rcx_fail(log, RCX_ERR_NOMEM, "no memory for %zu bytes", bytes);
+    return rcx_fail(log, RCX_ERR_NOMEM, "rcx_init: no memory for %zu bytes",
+                    bytes);
 }
 
 static rcx_status_t check(const struct rcx_log *log,
@@ -128,8 +129,8 @@ static rcx_status_t exchange_lengths(struct callback *callback, size_t bytes)
     }
     if (longest > SIZE_MAX / 2 / (size + 1))
         return rcx_fail(callback->log, RCX_ERR_LAUNCH,
-                        "bootstrap.allgather says that a rank publishes %llu "
-                        "bytes",
+                        "bootstrap.allgather stored %llu bytes as the length "
+                        "of a rank's address, more than memory can hold",
                         (unsigned long long)longest);
     callback->slot_bytes = (size_t)longest;
     return RCX_OK;
@@ -224,7 +225,7 @@ static void describe(void (*line)(const char *name, const char *value,
                                   void *arg),
                      void *arg)
 {
-    line("used", "where rcx_params_t.bootstrap is given", arg);
+    line("used", "if rcx_params_t.bootstrap is given", arg);
 }
 
 const struct rcx_boot_ops rcx_boot_callback = {

@@ -96,8 +96,8 @@ rcx_status_t rcx_launcher_check_alone(const struct rcx_boot_args *args,
     if (args->allow_singleton || !rcx_launcher_find(text))
         return RCX_OK;
     return rcx_fail(args->log, RCX_ERR_LAUNCH,
-                    "%s says that a launcher started this process, but %s; "
-                    "start the program with srun --mpi=pmix, prterun or "
+                    "%s indicates that a launcher started this process, but "
+                    "%s; start the program with srun --mpi=pmix, prterun or "
                     "rcxrun, or set RCX_ALLOW_SINGLETON=1 to let each process "
                     "run alone",
                     text, reason);

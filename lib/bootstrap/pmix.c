@@ -186,7 +186,8 @@ static struct name_count *count_of(const char *name)
 static rcx_status_t kept_out(const struct rcx_log *log, int64_t timeout_ns)
 {
     return rcx_fail(log, RCX_ERR_TIMEOUT,
-                    "another thread has been in a PMIx fence for %.3g s",
+                    "rcx_init: timed out after %.3g s: another thread of this "
+                    "process was in a PMIx fence",
                     (double)timeout_ns / 1e9);
 }
 
@@ -231,7 +232,8 @@ static rcx_status_t read_job(const struct rcx_log *log, struct rcx_boot *base)
         return rcx_pmix_fail(log, "PMIx_Get of PMIX_JOB_SIZE", rc);
     if (process.me.rank >= (pmix_rank_t)base->size)
         return rcx_fail(log, RCX_ERR_LAUNCH,
-                        "PMIx gave this process rank %u in a job of %d",
+                        "PMIx reports rank %u for this process, in a job of %d "
+                        "ranks",
                         (unsigned)process.me.rank, base->size);
     base->rank = (int)process.me.rank;
     if (get_job_number(PMIX_LOCAL_SIZE, &base->local_size) != PMIX_SUCCESS)
@@ -271,7 +273,7 @@ static rcx_status_t no_server(const struct rcx_boot_args *args,
     rcx_status_t status;
 
     snprintf(reason, sizeof reason,
-             "no PMIx server answers (PMIx_Init says %s)",
+             "no PMIx server answers (PMIx_Init returned %s)",
              PMIx_Error_string(rc));
     status = rcx_launcher_check_alone(args, reason);
     return status == RCX_OK ? RCX_ERR_UNSUPPORTED : status;
@@ -285,8 +287,8 @@ static rcx_status_t taken(const struct rcx_log *log)
         snprintf(which, sizeof which, "process %ld", (long)process.other);
     return rcx_fail(log, RCX_ERR_LAUNCH,
                     "%s is rank %s of this job already: a process that it "
-                    "starts cannot be the same rank (to run alone it needs an "
-                    "environment without PMIX_*)",
+                    "started cannot be the same rank; to run alone, remove "
+                    "PMIX_* from its environment",
                     which, getenv("PMIX_RANK"));
 }
 
@@ -333,7 +335,8 @@ err_free_boot:
     rcx_heap_free(args->heap, boot);
 err_nomem:
     return rcx_fail(args->log, RCX_ERR_NOMEM,
-                    "no memory to join a PMIx job of %d", base.size);
+                    "rcx_init: no memory to join a PMIx job of %d ranks",
+                    base.size);
 }
 
 static rcx_status_t open_boot(const struct rcx_boot_args *args,
@@ -346,8 +349,8 @@ static rcx_status_t open_boot(const struct rcx_boot_args *args,
         return RCX_ERR_UNSUPPORTED;
     if (is_forked())
         return rcx_fail(args->log, RCX_ERR_FORKED,
-                        "PMIx serves only the process that called rcx_init "
-                        "first, and this is a child that it forked");
+                        "rcx_init: called in a forked child: PMIx can be used "
+                        "only by the parent, which called rcx_init first");
     if (!lock_until(deadline(args->timeout_ns), &no_work))
         return kept_out(args->log, args->timeout_ns);
     status = open_locked(args, boot_p);
@@ -372,7 +375,8 @@ static rcx_status_t overdue(const struct pmix_boot *boot)
                           boot->base.local_size, text, sizeof text);
     pthread_mutex_unlock(&process.asking);
     return rcx_fail(boot->log, RCX_ERR_TIMEOUT,
-                    "not all ranks have met in PMIx within %.3g s: %s",
+                    "rcx_init: the PMIx fence of all ranks timed out after "
+                    "%.3g s: %s",
                     (double)boot->timeout_ns / 1e9, text);
 }
 
@@ -390,8 +394,9 @@ static rcx_status_t fence_all(const struct pmix_boot *boot, bool with_data,
     if (rcx_pmix_fence_is_open(&process.fence)) {
         pthread_mutex_unlock(&process.mutex);
         return rcx_fail(boot->log, RCX_ERR_TIMEOUT,
-                        "a PMIx fence of this process timed out before, and "
-                        "ranks are missing there still");
+                        "an earlier PMIx fence of this process timed out and "
+                        "has not ended, so no other one can start: some rank "
+                        "has not reached it");
     }
     rc = rcx_pmix_fence(&process.fence, process.me.nspace, with_data, until_ns,
                         work);
@@ -511,7 +516,7 @@ static void describe(void (*line)(const char *name, const char *value,
         return;
     }
     if (is_forked()) {
-        line("server", "serves only the parent of this process", arg);
+        line("server", "can be used only by the parent of this process", arg);
         return;
     }
     pthread_mutex_lock(&process.mutex);

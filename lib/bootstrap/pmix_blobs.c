@@ -105,7 +105,8 @@ static rcx_status_t put_for_node(const struct rcx_pmix_node *node,
     const rcx_status_t status =
         packed ? put_all(node, packed, parts, n)
                : rcx_fail(node->log, RCX_ERR_NOMEM,
-                          "no memory for the blobs of %d ranks", local);
+                          "rcx_init: no memory for the addresses of %d ranks",
+                          local);
 
     for (int i = 0; values && i < local; i++)
         if (values[i])
@@ -137,11 +138,13 @@ static rcx_status_t keep(struct rcx_pmix_blobs *blobs,
 
     if (value->type != PMIX_BYTE_OBJECT)
         return rcx_fail(node->log, RCX_ERR_LAUNCH,
-                        "PMIx has %s of rank %d as %s, expected a byte object",
+                        "PMIx key %s of rank %d has type %s, expected a byte "
+                        "object",
                         node->key, rank, PMIx_Data_type_string(value->type));
     kept = rcx_heap_alloc(node->heap, sizeof *kept + object->size);
     if (!kept)
-        return rcx_fail(node->log, RCX_ERR_NOMEM, "no memory for %zu bytes",
+        return rcx_fail(node->log, RCX_ERR_NOMEM,
+                        "no memory for %zu bytes of a rank's address",
                         sizeof *kept + object->size);
     kept->bytes = object->size;
     memcpy(kept->data, object->bytes, object->size);
@@ -191,8 +194,8 @@ static rcx_status_t unpack(struct rcx_pmix_blobs *blobs,
     return is_good && at == kept->bytes && blobs->of[lowest].data
                ? RCX_OK
                : rcx_fail(node->log, RCX_ERR_LAUNCH,
-                          "what rank %d published for its node has been "
-                          "altered on its way, or is another version's: do all "
+                          "the addresses that rank %d published for its node "
+                          "are corrupt, or of another version of RCX: do all "
                           "ranks run the same RCX?",
                           lowest);
 }

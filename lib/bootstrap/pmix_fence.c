@@ -153,23 +153,24 @@ void rcx_pmix_name_missing(const char *nspace, const char *key,
         snprintf(text + used, bytes - used, "%s did not call rcx_init in time",
                  named > RANKS_NAMED ? " and more" : "");
     else
-        snprintf(text, bytes, "PMIx does not tell which ranks are missing%s",
-                 ranks ? ", but none of this node" : "");
+        snprintf(text, bytes, "PMIx does not report which ranks are missing%s",
+                 ranks ? "; all ranks of this node have called rcx_init" : "");
 }
 
 static const char *hint_for(pmix_status_t rc)
 {
     switch (rc) {
     case PMIX_ERR_PARTIAL_SUCCESS:
-        return "another rank has left the job; look for its last words";
+        return "another rank has left the job; see its error messages";
     case PMIX_ERR_LOST_CONNECTION:
     case PMIX_ERR_UNREACH:
     case PMIX_ERR_COMM_FAILURE:
-        return "the launcher's PMIx server is gone; look at its own messages";
+        return "the launcher's PMIx server is gone; see the launcher's "
+               "messages";
     case PMIX_ERR_TIMEOUT:
     case PMIX_ERR_NOT_FOUND:
         return "do all ranks create the same contexts in the same order?";
-    default: return "rcx_info --launch prints what RCX sees of the launcher";
+    default: return "rcx_info --launch prints what the launcher provides";
     }
 }
 
@@ -180,6 +181,6 @@ rcx_status_t rcx_pmix_fail(const struct rcx_log *log, const char *call,
                                 : rc == PMIX_ERR_TIMEOUT ? RCX_ERR_TIMEOUT
                                                          : RCX_ERR_LAUNCH;
 
-    return rcx_fail(log, status, "%s says %s: %s", call, PMIx_Error_string(rc),
-                    hint_for(rc));
+    return rcx_fail(log, status, "%s failed with %s: %s", call,
+                    PMIx_Error_string(rc), hint_for(rc));
 }

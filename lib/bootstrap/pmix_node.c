@@ -171,7 +171,7 @@ static rcx_status_t show_rows(const struct rcx_pmix_node *node, struct table *t)
     t->rows = rcx_heap_zalloc(node->heap, rows_bytes(t));
     if (!t->rows)
         return rcx_fail(node->log, RCX_ERR_NOMEM,
-                        "no memory for the records of %d ranks",
+                        "rcx_init: no memory for the records of %d ranks",
                         node->boot->local_size);
     see_each(node, t->record, t->record_bytes, enter, t);
     status = rcx_pmix_show(node, "records", t->rows, rows_bytes(t));

@@ -19,7 +19,8 @@ static rcx_status_t open_boot(const struct rcx_boot_args *args,
                               struct rcx_boot **boot_p)
 {
 #ifdef RCX_HAVE_PMIX
-    static const char reason[] = "PMIX_NAMESPACE names no PMIx server";
+    static const char reason[] = "no PMIx server is known (PMIX_NAMESPACE is "
+                                 "not set)";
 #else
     static const char reason[] =
         "this RCX is built without PMIx (rebuild it with -Dpmix=enabled)";
@@ -109,9 +110,9 @@ static void describe(void (*line)(const char *name, const char *value,
     char text[RCX_LAUNCHER_TEXT];
 
     if (rcx_launcher_find(text))
-        line("not used, a launcher is there", text, arg);
+        line("not used, a launcher was found", text, arg);
     else
-        line("used", "where nothing hints at a launcher", arg);
+        line("used", "if no launcher is found", arg);
 }
 
 const struct rcx_boot_ops rcx_boot_single = {

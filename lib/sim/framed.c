@@ -140,8 +140,8 @@ bool framed_take(struct simulation *s, const struct simulated_call *call,
         steps[i].peer = member_of(call, peer);
         if (steps[i].peer < 0) {
             snprintf(s->text, sizeof s->text,
-                     "step %u is a message to or from "
-                     "rank %d outside, which is no member",
+                     "step %u is a message to or from rank %d of the outer "
+                     "shape, which is not a member of the group",
                      i, peer);
             return false;
         }
@@ -167,8 +167,8 @@ bool framed_check_others(struct simulation *s, struct rcx_builder *b,
             return simulation_lacks_memory(s);
         if (b->status != RCX_OK || b->step_count > 0 || b->scratch > 0) {
             snprintf(s->text, sizeof s->text,
-                     "rank %d outside is no member, "
-                     "but has something to do",
+                     "rank %d of the outer shape is not a member of the group, "
+                     "but has steps or scratch",
                      r);
             return false;
         }

@@ -112,8 +112,7 @@ static bool build_rank(struct simulation *s, struct rcx_builder *b,
     if (s->step_count < SIMULATION_STEPS_MAX)
         return true;
     snprintf(s->text, sizeof s->text,
-             "ranks 0 to %d have %zu steps, more than "
-             "can be numbered",
+             "ranks 0 to %d have %zu steps, more than a simulation can number",
              i, s->step_count);
     return false;
 }
@@ -544,8 +543,8 @@ static void describe_deadlock(struct simulation *s, const struct run *run)
     const struct rcx_exec *x = s->ranks[i].exec;
 
     at = (size_t)snprintf(text, sizeof s->text,
-                          "deadlock: %d of %d ranks do not end; rank %d waits "
-                          "for",
+                          "deadlock: %d of %d ranks do not complete; rank %d "
+                          "waits for",
                           s->size - run->complete, s->size, i);
     for (uint32_t k = 0; k < x->plan->step_count && at < 200; k++) {
         const struct rcx_step *step = &x->plan->steps[k];

@@ -254,7 +254,8 @@ static bool walk(struct clock *c)
     if (c->through == c->s->step_count)
         return true;
     snprintf(c->s->text, sizeof c->s->text,
-             "in program order, ranks wait for each other in a circle");
+             "if each rank runs its steps in order, ranks wait for each other "
+             "in a cycle");
     return false;
 }
 

@@ -23,15 +23,15 @@ fi
 ok $? "a table for each cluster, with the link's bound"
 
 run 0 "$bench" "${short[@]}" --coll bcast --grid 2x1 --libraries rcx,openmpi && [ "$(grep -c '^| 8 ' "$out")" -eq 1 ]
-ok $? "a peer that is not there is left out"
+ok $? "a library that is not installed is left out"
 
 run 0 "$bench" "${short[@]}" --grid 2x2 --libraries rcx --methods "ring nonsense recursive_doubling" \
     && grep -q 'rcx:nonsense gives no times' "$err" \
     && [ "$(grep -c '^| 8 | [0-9.,]* | [0-9.,]* |  | [0-9.,]* |  | 0.6 | [0-9.]* | [1-9][0-9.]* |$' "$out")" -eq 1 ]
-ok $? "methods that RCX is told to take give its regret"
+ok $? "forced methods give the regret of the default"
 
 run 2 "$bench" --grid 3 && grep -q 'such as 3x2' "$err" && run 2 "$bench" --rates 3mb && run 2 "$bench" --libraries ompi \
     && run 0 "$bench" --help
-ok $? "what is not valid is refused"
+ok $? "invalid options are refused"
 
 end_tests

@@ -109,22 +109,22 @@ ok $? "jobs take its file, and it leaves alone what is there"
 
 # --- coming and going ---
 
-clean "contexts come and go" "${all[@]}" "$job" cycles
+clean "contexts are created and finalized in turn" "${all[@]}" "$job" cycles
 for ((i = 1; i <= runs; i++)); do
     run 0 "${all[@]}" "$finish" once && quiet || break
 done
 [ $i -gt "$runs" ]
-ok $? "ranks come and go $runs times"
+ok $? "ranks initialize and finalize $runs times"
 # Four ranks of a node poll, two of which may have a core, so they finalize far
 # apart. Ranks are cyclic: the lowest rank of a node publishes for ranks that
 # are not adjacent to it.
-crowd=(env RCX_WAIT=poll srun -Q -N3 --ntasks-per-node=4 -m cyclic --mpi=pmix)
+oversubscribed=(env RCX_WAIT=poll srun -Q -N3 --ntasks-per-node=4 -m cyclic --mpi=pmix)
 for ((i = 1; i <= runs; i++)); do
-    run 0 "${crowd[@]}" "$finish" once && quiet || break
+    run 0 "${oversubscribed[@]}" "$finish" once && quiet || break
 done
 [ $i -gt "$runs" ]
-ok $? "a crowd comes and goes $runs times"
-clean "a rank may leave 2 s after the others" "${all[@]}" "$finish" skew 2
+ok $? "an oversubscribed job initializes and finalizes $runs times"
+clean "a rank may finalize 2 s after the others" "${all[@]}" "$finish" skew 2
 
 # --- what goes wrong: UCX has its own words on a peer that is gone ---
 
@@ -152,14 +152,14 @@ fails 137 "a rank that is killed, in every collective" "$fail" kill every
 fails 137 "a rank that is stopped" "$fail" stop every
 fails 0 "a rank that comes late" "$fail" late every
 fails 0 "a rank that aborts" "$fail" abort every
-fails 0 "a rank that aborts where RCX calls for itself" "$fail" abort dup
+fails 0 "a rank that aborts during an internal call" "$fail" abort dup
 fails 137 "a rank that is stopped while others wait for its message" \
     "$p2p" stop
-fails 142 "a rank that dies while it leaves" "$finish" dies 1000
+fails 142 "a rank that dies in rcx_finalize" "$finish" dies 1000
 fails 0 "a rank that comes late to rcx_finalize" "$deadline" leave
 fails 0 "calls that do not match" "$mismatch" differ
 fails 137 "a node of which all ranks die" "$node" dies
-fails 0 "a node whose link is down for a while" "$node" cut
-fails 0 "a node whose link becomes slow" "$node" slow
+fails 0 "a node with a link that is down for a while" "$node" cut
+fails 0 "a node with a link that becomes slow" "$node" slow
 
 end_tests

@@ -70,7 +70,7 @@ run 77 setpriv --reuid=65534 --regid=65534 --clear-groups \
     "$scratch/cluster/with_cluster" 2 none true \
     && [ "$(grep -c '^with_cluster: skipped: ' "$err")" -eq 1 ] \
     && [ "$(wc -l <"$err")" -eq 1 ]
-ok $? "who is not root is told so in a line, and skips"
+ok $? "without root it prints one line, and skips"
 
 # --- two at once, one of which is ended ---
 

@@ -269,7 +269,7 @@ static int only_cpu(const struct fake *fake, int rank)
 
 /* There is a map to cores only if all ranks are on one node and oversubscribe
  * it, each is bound to one core, and not all to the same one. */
-static void check_turns(const struct fake *fake, struct rcx_context *context)
+static void check_core_map(const struct fake *fake, struct rcx_context *context)
 {
     const struct rcx_nodes *cores = context->by_core;
     bool are_bound = !context->nodes && context->oversubscribes_cores,
@@ -315,7 +315,7 @@ static void check_settings(struct fake *fake, struct rcx_context *context)
     fuzz_require(fake->errors == errors);
     if (expected != RCX_OK)
         return;
-    check_turns(fake, context);
+    check_core_map(fake, context);
     check_nodes(fake, context);
     check_cores(fake, context);
 }

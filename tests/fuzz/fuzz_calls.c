@@ -329,7 +329,7 @@ static void call_wrong(struct run *r, struct input *in, enum collective coll)
 
 /* ---- The input ----------------------------------------------------------- */
 
-static void say_nothing(rcx_log_level_t level, const char *text, void *arg)
+static void ignore_line(rcx_log_level_t level, const char *text, void *arg)
 {
     (void)level, (void)text, (void)arg;
 }
@@ -355,7 +355,7 @@ static void open_job(struct run *r, struct input *in)
     fuzz_require(job_open(&r->job, size, &options) == RCX_OK);
     unsetenv("RCX_CHECK");
     for (int i = 0; i < size; i++)
-        r->job.contexts[i]->log.fn = say_nothing;
+        r->job.contexts[i]->log.fn = ignore_line;
     if (how & 2) {
         const unsigned which = take(in);
 

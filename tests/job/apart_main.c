@@ -29,7 +29,7 @@
 #include "attempt.h"
 #include "rank.h"
 
-enum { PATIENCE_S = 60, MOST_RANKS = 16, BLOCK = 163840 };
+enum { TIMEOUT_S = 60, MOST_RANKS = 16, BLOCK = 163840 };
 
 struct host_barrier {
     _Atomic int arrived;
@@ -64,7 +64,7 @@ static void host_wait(void)
 
 static rcx_context_t *second;
 
-static void meet_in_second(void)
+static void reduce_in_second(void)
 {
     int64_t ranks = 1;
 
@@ -75,10 +75,10 @@ static void meet_in_second(void)
         rank_fail("the second context has %d ranks", (int)ranks);
 }
 
-static void part(void)
+static void wait_for_others(void)
 {
     if (second)
-        meet_in_second();
+        reduce_in_second();
     else
         host_wait();
 }
@@ -150,7 +150,7 @@ static void call(enum collective coll, int k, size_t most)
     attempt_change(&attempt, &call);
     for (int i = k % 8 == 5 && count < 4096 ? 40 : 1; i > 0; i--)
         call_once(k);
-    part();
+    wait_for_others();
 }
 
 static void call_all(int calls, size_t most)
@@ -178,7 +178,7 @@ static void call_blocks(int calls)
             attempt_change(&attempt, &call);
         memset(attempt.result, 0, attempt.gotten * sizeof(uint64_t));
         call_once(k);
-        part();
+        wait_for_others();
     }
 }
 
@@ -190,9 +190,8 @@ static void open_second(void)
                                  .name = "second"};
 
     rank_require(rcx_init(&params, &second), "rcx_init once more");
-    rank_require(
-        rcx_comm_set_timeout(rcx_world(second), PATIENCE_S * SECOND_NS),
-        "rcx_comm_set_timeout");
+    rank_require(rcx_comm_set_timeout(rcx_world(second), TIMEOUT_S * SECOND_NS),
+                 "rcx_comm_set_timeout");
 }
 
 /* Allocate buffers for the longest call. */
@@ -212,7 +211,7 @@ int main(int argc, char **argv)
     if (argc < 4)
         return 2;
     rank_require(rank_open(NULL), "rcx_init");
-    rank_require(rcx_comm_set_timeout(me.world, PATIENCE_S * SECOND_NS),
+    rank_require(rcx_comm_set_timeout(me.world, TIMEOUT_S * SECOND_NS),
                  "rcx_comm_set_timeout");
     for (int i = 4; i < argc; i++) {
         polls |= strcmp(argv[i], "polls") == 0;

@@ -183,7 +183,7 @@ static void leave(void)
     if (me.rank == 0) {
         rank_expect(rcx_barrier(pair), RCX_ERR_PEER_FAILED, "rank 0's barrier");
         rank_require(rcx_comm_error(pair, &info), "rcx_comm_error");
-        if (!strstr(info.text, "has left"))
+        if (!strstr(info.text, "has called rcx_finalize()"))
             rank_fail("does not say that it has left: %s", info.text);
     }
     if (pair)

@@ -60,7 +60,7 @@ struct client {
     unsigned skew;
     unsigned long polls;
     bool ok;
-    bool keeps_relay; /* the caller of join() runs the local broadcast later */
+    bool delays_bcast; /* the caller of join() runs the local broadcast later */
 };
 
 static bool wrong(const struct client *client, const char *what, long value,
@@ -145,7 +145,7 @@ struct record {
     int rank, cycle, salt;
 };
 
-struct meeting {
+struct received {
     struct client *client;
     int seen, right;
 };
@@ -158,51 +158,51 @@ static struct record make_record(const struct client *client, int rank)
 
 static void see(int rank, const void *record, void *arg)
 {
-    struct meeting *meeting = arg;
-    const int *ranks = meeting->client->boot->local_ranks;
-    const int i = meeting->seen++;
+    struct received *received = arg;
+    const int *ranks = received->client->boot->local_ranks;
+    const int i = received->seen++;
     const struct record expected =
-        make_record(meeting->client, ranks ? ranks[i] : i);
+        make_record(received->client, ranks ? ranks[i] : i);
 
-    meeting->right += rank == expected.rank && record &&
-                      memcmp(record, &expected, sizeof expected) == 0;
+    received->right += rank == expected.rank && record &&
+                       memcmp(record, &expected, sizeof expected) == 0;
 }
 
 /* Exchange records with the ranks of the node. All launchers of these tests
  * report which ranks share a node. */
-static bool meet(struct client *client)
+static bool exchange_records(struct client *client)
 {
     struct rcx_boot *boot = client->boot;
     const struct record mine = make_record(client, boot->rank);
-    struct meeting meeting = {.client = client};
+    struct received received = {.client = client};
     const rcx_status_t status =
-        boot->ops->local_exchange(boot, &mine, sizeof mine, see, &meeting);
+        boot->ops->local_exchange(boot, &mine, sizeof mine, see, &received);
 
     if (status != RCX_OK)
-        return wrong(client, "status of meet", status, RCX_OK);
-    if (meeting.seen != boot->local_size)
-        return wrong(client, "records seen", meeting.seen, boot->local_size);
-    if (meeting.right != meeting.seen)
-        return wrong(client, "right records", meeting.right, meeting.seen);
+        return wrong(client, "status of local_exchange", status, RCX_OK);
+    if (received.seen != boot->local_size)
+        return wrong(client, "records seen", received.seen, boot->local_size);
+    if (received.right != received.seen)
+        return wrong(client, "right records", received.right, received.seen);
     return true;
 }
 
 /* Receive the broadcast of the lowest rank of the node, or send it there. */
-static bool hear(struct client *client)
+static bool run_local_bcast(struct client *client)
 {
     struct rcx_boot *boot = client->boot;
     const int lowest = rcx_boot_lowest(boot);
     const struct record mine = make_record(client, boot->rank);
-    struct meeting meeting = {.client = client, .seen = 0};
+    struct received received = {.client = client, .seen = 0};
     rcx_status_t status;
 
     if (!boot->ops->local_bcast || !boot->local_ranks)
         return true;
-    status = boot->ops->local_bcast(boot, &mine, sizeof mine, see, &meeting);
+    status = boot->ops->local_bcast(boot, &mine, sizeof mine, see, &received);
     if (status != RCX_OK)
-        return wrong(client, "status of relay", status, RCX_OK);
-    if (meeting.right != (boot->rank != lowest))
-        return wrong(client, "what is relayed", meeting.right, 1);
+        return wrong(client, "status of local_bcast", status, RCX_OK);
+    if (received.right != (boot->rank != lowest))
+        return wrong(client, "records of local_bcast", received.right, 1);
     return true;
 }
 
@@ -212,13 +212,13 @@ static bool join(struct client *client)
     rcx_status_t status;
     size_t bytes;
 
-    if (!open_first(client) || !meet(client))
+    if (!open_first(client) || !exchange_records(client))
         return false;
     bytes = make_blob(client, client->boot->rank, mine);
     status = client->boot->ops->publish(client->boot, mine, bytes);
     if (status != RCX_OK)
         return wrong(client, "status of publish", status, RCX_OK);
-    if (!client->keeps_relay && !hear(client))
+    if (!client->delays_bcast && !run_local_bcast(client))
         return false;
     for (int i = 0; i < client->boot->size; i++) {
         if (!verify(client, (client->boot->rank + i) % client->boot->size))
@@ -309,7 +309,7 @@ static bool run_threads(const struct options *options)
     return ok;
 }
 
-static bool tell_inside(void *arg)
+static bool set_inside(void *arg)
 {
     atomic_store((atomic_bool *)arg, true);
     return true;
@@ -332,14 +332,14 @@ static void *fence_thread(void *arg)
     struct rcx_boot *boot = fence->client->boot;
 
     fence->client->ok =
-        boot->ops->barrier(boot, tell_inside, &fence->is_inside) == RCX_OK;
+        boot->ops->barrier(boot, set_inside, &fence->is_inside) == RCX_OK;
     return NULL;
 }
 
-/* One thread enters a fence of first, which the other ranks complete in hear().
- * Meanwhile the barrier of second must return RCX_IN_PROGRESS when its callback
- * returns false. */
-static bool give_up_turn(struct client *first, struct client *second)
+/* One thread enters a fence of first, which the other ranks complete in
+ * run_local_bcast(). Meanwhile the barrier of second must return
+ * RCX_IN_PROGRESS when its callback returns false. */
+static bool cancel_barrier(struct client *first, struct client *second)
 {
     struct rcx_boot *boot = second->boot;
     struct fence fence = {.client = first};
@@ -353,9 +353,10 @@ static bool give_up_turn(struct client *first, struct client *second)
     while (!atomic_load(&fence.is_inside))
         usleep(100);
     status = boot->ops->barrier(boot, refuse, &refusals);
-    ok = (status == RCX_IN_PROGRESS && refusals == 1) ||
-         wrong(second, "status of a turn given up", status, RCX_IN_PROGRESS);
-    ok = hear(first) && ok;
+    ok =
+        (status == RCX_IN_PROGRESS && refusals == 1) ||
+        wrong(second, "status of a cancelled barrier", status, RCX_IN_PROGRESS);
+    ok = run_local_bcast(first) && ok;
     pthread_join(thread, NULL);
     return ok && first->ok;
 }
@@ -367,15 +368,15 @@ static bool run_turns(const struct options *options)
     for (int i = 0; i < 2; i++) {
         clients[i] = client_of(options, 0);
         clients[i].name = i == 0 ? "first" : "second";
-        clients[i].keeps_relay = true;
+        clients[i].delays_bcast = true;
         if (!join(&clients[i]))
             return false;
     }
     if (clients[0].boot->rank == 0) {
-        if (!give_up_turn(&clients[0], &clients[1]))
+        if (!cancel_barrier(&clients[0], &clients[1]))
             return false;
         clients[0].boot->ops->close(clients[0].boot);
-    } else if (!hear(&clients[0]) || !leave(&clients[0])) {
+    } else if (!run_local_bcast(&clients[0]) || !leave(&clients[0])) {
         return false;
     }
     return leave(&clients[1]);

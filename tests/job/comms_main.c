@@ -156,7 +156,7 @@ static void try_limit(void)
 
 enum { MANY_ABORTED = 100, ABORTED = 30 };
 
-static void hear_of_failure(rcx_comm_t *comm)
+static void await_failure(rcx_comm_t *comm)
 {
     rcx_error_info_t info;
 
@@ -187,7 +187,7 @@ static void abort_some(int n)
 
         if (me.rank == i % me.size)
             rank_require(rcx_comm_abort(comm), "rcx_comm_abort");
-        hear_of_failure(comm);
+        await_failure(comm);
         expect_failed(comm);
         free_comm(&comm);
         check_sum(me.world, i);

@@ -13,7 +13,7 @@
  *   settings  which calls rcx_comm_set_timeout() applies to; INT64_MAX
  *   idle      the time before a call does not count against its deadline
  *   long short   RCX_TIMEOUT overrides params.timeout_ns: the deadline is long,
- *             or PATIENT_NS
+ *             or PARAMS_TIMEOUT_NS
  */
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +51,7 @@ static void check_time(int64_t start, int64_t deadline, const char *what)
                   (double)took / 1e9, (double)deadline / 1e9);
 }
 
-static void check_blame(rcx_comm_t *comm, const char *what)
+static void check_culprit(rcx_comm_t *comm, const char *what)
 {
     rcx_error_info_t info;
 
@@ -98,7 +98,7 @@ static void expect_timeout(rcx_comm_t *comm, int64_t deadline)
 
     rank_expect(sum(comm), RCX_ERR_TIMEOUT, "a call");
     check_time(start, deadline, "a call");
-    check_blame(comm, "a call");
+    check_culprit(comm, "a call");
 }
 
 /* ---- rcx_init and rcx_finalize ------------------------------------------- */
@@ -106,7 +106,7 @@ static void expect_timeout(rcx_comm_t *comm, int64_t deadline)
 /* Several jobs start at once on few cores, so rcx_init() may take seconds. The
  * victim comes after two deadlines. */
 enum { VERY_LATE_MS = 9000, A_LITTLE_LATE = 3, A_LITTLE_LATE_MS = 300 };
-#define PATIENT_NS (4 * SECOND_NS)
+#define PARAMS_TIMEOUT_NS (4 * SECOND_NS)
 
 static void open_with(int64_t timeout_ns)
 {
@@ -122,7 +122,7 @@ static void open_with(int64_t timeout_ns)
 static void begin(void)
 {
     const rcx_params_t params = {.field_mask = RCX_PARAM_TIMEOUT,
-                                 .timeout_ns = PATIENT_NS};
+                                 .timeout_ns = PARAMS_TIMEOUT_NS};
     int64_t start;
 
     me.rank = atoi(getenv("PMIX_RANK"));
@@ -138,7 +138,7 @@ static void begin(void)
         return;
     }
     rank_expect(rank_open(&params), RCX_ERR_TIMEOUT, "rcx_init");
-    check_time(start, PATIENT_NS, "rcx_init");
+    check_time(start, PARAMS_TIMEOUT_NS, "rcx_init");
     if (me.errors != 1 || !strstr(me.error, ": rank 2 did not call rcx_init"))
         rank_fail("%d errors, the first is: %s", me.errors, me.error);
     rank_expect(rank_open(&params), RCX_ERR_TIMEOUT, "rcx_init once more");
@@ -150,7 +150,7 @@ static void leave(void)
 {
     int64_t start;
 
-    open_with(PATIENT_NS);
+    open_with(PARAMS_TIMEOUT_NS);
     check_world();
     let_wait(VERY_LATE_MS);
     start = rank_time_here();
@@ -159,9 +159,9 @@ static void leave(void)
             rank_fail("rcx_finalize finds ranks that have left");
     } else {
         rank_expect(rcx_finalize(&me.context), RCX_ERR_TIMEOUT, "rcx_finalize");
-        check_time(start, PATIENT_NS, "rcx_finalize");
+        check_time(start, PARAMS_TIMEOUT_NS, "rcx_finalize");
         if (!strstr(me.error, "rank 2"))
-            rank_fail("nobody is blamed: %s", me.error);
+            rank_fail("no rank is named: %s", me.error);
     }
     if (me.context)
         rank_fail("a context is left");
@@ -228,7 +228,7 @@ static void try_form(enum collective coll, enum way way)
         if (status != RCX_ERR_COMM_FAILED)
             rank_expect(status, RCX_ERR_TIMEOUT, what);
         check_time(start, SHORT_NS, what);
-        check_blame(copy, what);
+        check_culprit(copy, what);
     }
     rank_require(rcx_comm_free(&copy), "rcx_comm_free");
 }
@@ -276,10 +276,10 @@ static void try_settings(void)
 static void try_idle(void)
 {
     static const int all[] = {0, 1, 2, 3};
-    const int idle_ms = (int)(PATIENT_NS / MS_NS) + 200;
+    const int idle_ms = (int)(PARAMS_TIMEOUT_NS / MS_NS) + 200;
     rcx_comm_t *group;
 
-    open_with(PATIENT_NS);
+    open_with(PARAMS_TIMEOUT_NS);
     check_world();
     rank_sleep_ms(idle_ms);
     let_wait(A_WHILE_MS);
@@ -293,14 +293,14 @@ static void try_idle(void)
 
 static void try_environment(bool is_long)
 {
-    open_with(is_long ? PATIENT_NS : 3600 * SECOND_NS);
+    open_with(is_long ? PARAMS_TIMEOUT_NS : 3600 * SECOND_NS);
     let_wait(VERY_LATE_MS);
     if (is_long)
         check_world();
     else if (is_victim())
         rank_expect(sum(me.world), RCX_ERR_COMM_FAILED, "a late call");
     else
-        expect_timeout(me.world, PATIENT_NS);
+        expect_timeout(me.world, PARAMS_TIMEOUT_NS);
     rank_require(rcx_finalize(&me.context), "rcx_finalize");
 }
 

@@ -167,8 +167,8 @@ static rcx_status_t expected_status(const rcx_error_info_t *info)
     return how[0] == 'd' ? RCX_ERR_PEER_FAILED : RCX_ERR_TIMEOUT;
 }
 
-static void check_blame(const char *collective, rcx_comm_t *comm, int64_t took,
-                        rcx_status_t status)
+static void check_culprit(const char *collective, rcx_comm_t *comm,
+                          int64_t took, rcx_status_t status)
 {
     const int aborts = how[0] == 'a' || how[0] == 't';
     const int64_t limit = SECOND_NS + (aborts ? 0 : DEADLINE_NS);
@@ -190,7 +190,7 @@ static void check_blame(const char *collective, rcx_comm_t *comm, int64_t took,
         rank_fail("nothing was logged");
 }
 
-static void check_latch(const char *collective)
+static void check_stays_failed(const char *collective)
 {
     const int64_t start = rank_time_here();
 
@@ -213,8 +213,8 @@ static void survive_every(void)
 
             if (status == RCX_OK)
                 continue;
-            check_blame(collectives[i].name, lane->comm,
-                        rank_time_here() - start, status);
+            check_culprit(collectives[i].name, lane->comm,
+                          rank_time_here() - start, status);
             rank_expect(call_in(lane, 0), RCX_ERR_COMM_FAILED,
                         "a call of one that has failed");
             lane->failed = true;
@@ -232,8 +232,8 @@ static void survive(const char *collective)
         return;
     }
     status = call_on(collective, &took);
-    check_blame(collective, me.world, took, status);
-    check_latch(collective);
+    check_culprit(collective, me.world, took, status);
+    check_stays_failed(collective);
 }
 
 static void give_up(const char *collective)
@@ -283,11 +283,11 @@ static void be_victim(const char *collective)
     if (strcmp(how, "stop") == 0)
         raise(SIGSTOP);
     if (strcmp(how, "late") == 0) {
-        rank_wait_until_told(me.size - 1);
+        rank_await_signals(me.size - 1);
         be_late(collective);
     } else if (strcmp(how, "abort") == 0) {
         give_up(collective);
-        check_latch(collective);
+        check_stays_failed(collective);
     } else if (strcmp(how, "thread") == 0) {
         abort_from_outside(collective);
     } else {
@@ -304,7 +304,7 @@ static int print_names(void)
 
 int main(int argc, char **argv)
 {
-    bool is_patient;
+    bool has_no_deadline;
 
     if (argc == 2 && strcmp(argv[1], "names") == 0)
         return print_names();
@@ -315,14 +315,15 @@ int main(int argc, char **argv)
     if (count > MOST)
         return 2;
     how = argv[1];
-    rank_will_be_told();
+    rank_block_signals();
     rank_watch_machine();
     rank_require(rank_open(NULL), "rcx_init"); /* may take a while */
-    is_patient = strcmp(how, "thread") == 0 || strcmp(how, "dead") == 0;
-    rank_require(rcx_comm_set_timeout(me.world, is_patient ? 0 : DEADLINE_NS),
-                 "rcx_comm_set_timeout");
+    has_no_deadline = strcmp(how, "thread") == 0 || strcmp(how, "dead") == 0;
+    rank_require(
+        rcx_comm_set_timeout(me.world, has_no_deadline ? 0 : DEADLINE_NS),
+        "rcx_comm_set_timeout");
     if (is_every(argv[2]))
-        open_lanes(is_patient ? 0 : DEADLINE_NS);
+        open_lanes(has_no_deadline ? 0 : DEADLINE_NS);
     rank_require(rcx_mem_alloc(me.world, sizeof in, (void **)&in_rcx_memory),
                  "rcx_mem_alloc");
     memset(in_rcx_memory, 0, sizeof in);
@@ -337,7 +338,7 @@ int main(int argc, char **argv)
     else
         survive(argv[2]);
     if (me.rank != VICTIM && strcmp(how, "late") == 0)
-        rank_tell(pids[VICTIM]);
+        rank_signal(pids[VICTIM]);
     if (is_every(argv[2]))
         close_lanes();
     rank_require(rcx_finalize(&me.context), "rcx_finalize");

@@ -242,14 +242,14 @@ static void try_forks(rcx_thread_mode_t threads)
     for (int round = 0; round < WAYS * MOMENTS * (me.size + 1); round++) {
         const enum way way = (enum way)(round % WAYS);
         const enum moment moment = (enum moment)(round / WAYS % MOMENTS);
-        const int who = round / WAYS / MOMENTS;
-        const bool forks = who == me.rank || who == me.size;
+        const int forking = round / WAYS / MOMENTS;
+        const bool forks = forking == me.rank || forking == me.size;
         struct child child;
 
-        get_going(moment, who, (uint64_t)round);
+        get_going(moment, forking, (uint64_t)round);
         if (forks)
             child = fork_one(way, moment != BETWEEN);
-        complete(moment, who, (uint64_t)round);
+        complete(moment, forking, (uint64_t)round);
         run(way == LATER && moment == MIDST ? MANY : SOME);
         if (forks)
             end_one(&child);

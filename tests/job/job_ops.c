@@ -100,15 +100,15 @@ static void require_agreement(struct member *m, rcx_status_t status, int k)
         job_fail(m, "failing op %d: ranks differ in status", k);
 }
 
-enum fails { ALL, ONE, NONE, WHO };
+enum fails { ALL, ONE, NONE, CASES };
 
 /* Make a call whose op fails on the given ranks. All ranks must get the same
  * status, and later calls must work. */
-static void try_failing(struct member *m, enum fails who, enum collective coll,
-                        int k)
+static void try_failing(struct member *m, enum fails ranks,
+                        enum collective coll, int k)
 {
     const size_t count = k % 2 ? 50000 : 2 * (size_t)m->size;
-    const bool fails = who == ONE ? m->rank == k % m->size : who == ALL;
+    const bool fails = ranks == ONE ? m->rank == k % m->size : ranks == ALL;
     struct failing failing = {fails ? 0 : -1};
     rcx_status_t status;
     rcx_op_t op;
@@ -121,9 +121,9 @@ static void try_failing(struct member *m, enum fails who, enum collective coll,
     status = call_failing(m, op, coll, count);
     m->expect_log = m->forced;
     /* a rank that never combines in this collective cannot fail it */
-    if (who == ALL && status != RCX_ERR_OP)
+    if (ranks == ALL && status != RCX_ERR_OP)
         job_fail(m, "failing op %d gave: %s", k, rcx_status_string(status));
-    if (who == NONE && status != RCX_OK)
+    if (ranks == NONE && status != RCX_OK)
         job_fail(m, "op %d gave: %s", k, rcx_status_string(status));
     require_agreement(m, status, k);
     job_require(m, rcx_op_free(m->context, &op), "rcx_op_free");
@@ -131,7 +131,7 @@ static void try_failing(struct member *m, enum fails who, enum collective coll,
 
 void job_failing_op(struct member *m)
 {
-    for (int k = 0; k < WHO * COLLECTIVES * 2 && m->size > 1; k++) {
+    for (int k = 0; k < CASES * COLLECTIVES * 2 && m->size > 1; k++) {
         const enum collective coll = (enum collective)(k / 2 % COLLECTIVES);
 
         /* with two ranks no rank combines in an exscan */

@@ -43,7 +43,7 @@ static void until_any(rcx_request_t *r)
 
 static int is_over;
 
-static void note_end(rcx_request_t *r, rcx_status_t status, void *arg)
+static void end_one(rcx_request_t *r, rcx_status_t status, void *arg)
 {
     (void)r, (void)arg;
     rank_require(status, "an allreduce");
@@ -68,7 +68,7 @@ static void sum(void (*wait)(rcx_request_t *r))
         rcx_allreduce_init(in, out, COUNT, RCX_INT64, RCX_SUM, me.world, &r),
         "rcx_allreduce_init");
     if (wait == until_called)
-        rank_require(rcx_request_set_callback(r, note_end, NULL),
+        rank_require(rcx_request_set_callback(r, end_one, NULL),
                      "rcx_request_set_callback");
     for (int i = 0; i < times; i++) {
         for (int k = 0; k < COUNT; k++)
@@ -97,7 +97,7 @@ static void agree(void)
             rank_require(rcx_test(open, &done), "rcx_test of a receive");
             /* a rank that has left the last barrier may send at once */
             if (done && i + 1 < times)
-                rank_fail("a message that nobody has sent");
+                rank_fail("a message that no rank has sent");
             rank_require(rcx_test(barrier, &done), "rcx_test of a barrier");
         } while (!done);
         rank_require(rcx_request_free(&barrier), "rcx_request_free");

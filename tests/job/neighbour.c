@@ -41,7 +41,7 @@ enum {
     CYCLES = 10,
     MOST_VARIABLES = 4096,
     MOST_FILES = 256,
-    PATIENCE_SECONDS = 10 /* until a thread counts as left over */
+    TIMEOUT_SECONDS = 10 /* until a thread counts as left over */
 };
 
 enum mode { ALONE, GUEST, HOST, MODES };
@@ -228,7 +228,7 @@ static int compare_files(const struct state *a, const struct state *b,
 /* A thread that was joined may be in /proc a moment longer. */
 static void wait_for_threads(int most, const char *when)
 {
-    const time_t end = time(NULL) + PATIENCE_SECONDS;
+    const time_t end = time(NULL) + TIMEOUT_SECONDS;
 
     while (count_threads() > most && time(NULL) <= end)
         sched_yield();

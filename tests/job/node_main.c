@@ -75,7 +75,7 @@ static bool is_among_victims(int rank)
 
 /* Connections of processes that die are reset, and a rank may see that
  * first. */
-static void check_blame(bool may_be_reset)
+static void check_culprits(bool may_be_reset)
 {
     const int others = is_victim ? me.size - victim_count : victim_count;
     const char *node = names[is_victim ? 0 : me.size - 1];
@@ -124,7 +124,7 @@ static void lose_the_others(void (*happen)(void), bool may_be_reset)
     if (rank_time_here() - start > DEADLINE_NS + SECOND_NS)
         rank_fail("the error took %.3f s",
                   (double)(rank_time_here() - start) / 1e9);
-    check_blame(may_be_reset);
+    check_culprits(may_be_reset);
 }
 
 static void go_slowly(void)

@@ -19,7 +19,7 @@
  *   stop   as kill, but VICTIM is stopped
  *   late   as kill, but VICTIM is outside of RCX
  *   dead   as kill, without a deadline: RCX_ERR_MODE=peer
- *   unmet  as dead, but no rank has a connection to VICTIM, or can make one
+ *   cold   as dead, but no rank has a connection to VICTIM, or can make one
  *   first  VICTIM is killed before any rank has sent it a message: the first
  *          sender gets an error, and all ranks finalize undisturbed
  *   abort  VICTIM aborts the communicator
@@ -183,7 +183,7 @@ static int draw(int n)
 }
 
 /* Messages to and from all ranks of a communicator, with two tags. */
-struct talk {
+struct exchange {
     rcx_comm_t *comm;
     int rank, size, round;
     rcx_request_t *sends[16][2], *recvs[16][2];
@@ -195,7 +195,7 @@ static size_t length_of(int round, int from, int to, int tag)
     return (size_t)((round * 37 + from * 11 + to * 5 + tag) % 300);
 }
 
-static void begin_talk(struct talk *t, int round)
+static void begin_exchange(struct exchange *t, int round)
 {
     t->round = round;
     for (int k = 0; k < 2 * t->size; k++) {
@@ -214,7 +214,7 @@ static void begin_talk(struct talk *t, int round)
     }
 }
 
-static void end_talk(struct talk *t)
+static void end_exchange(struct exchange *t)
 {
     for (int k = 2 * t->size - 1; k >= 0; k--) {
         const int peer = k / 2, tag = k % 2;
@@ -244,37 +244,37 @@ static void call_something(rcx_comm_t *comm, int k)
 
 static void mix(void)
 {
-    static struct talk talks[COMMS];
+    static struct exchange exchanges[COMMS];
 
     draws = (uint64_t)me.rank + 1;
-    talks[0].comm = me.world;
-    rank_require(rcx_comm_dup(me.world, &talks[1].comm), "dup");
+    exchanges[0].comm = me.world;
+    rank_require(rcx_comm_dup(me.world, &exchanges[1].comm), "dup");
     rank_require(
-        rcx_comm_split(me.world, me.rank % 2, -me.rank, &talks[2].comm),
+        rcx_comm_split(me.world, me.rank % 2, -me.rank, &exchanges[2].comm),
         "split");
     for (int c = 0; c < COMMS; c++) {
-        talks[c].rank = rcx_comm_rank(talks[c].comm);
-        talks[c].size = rcx_comm_size(talks[c].comm);
+        exchanges[c].rank = rcx_comm_rank(exchanges[c].comm);
+        exchanges[c].size = rcx_comm_size(exchanges[c].comm);
     }
     for (int round = 0; round < ROUNDS; round++) {
         for (int c = 0; c < COMMS; c++)
-            begin_talk(&talks[c], round);
+            begin_exchange(&exchanges[c], round);
         if (draw(20) == 0)
             rank_sleep_ms(1);
         for (int c = 0; c < COMMS; c++)
-            call_something(talks[c].comm, round + c);
+            call_something(exchanges[c].comm, round + c);
         for (int c = 0; c < COMMS; c++)
-            end_talk(&talks[(c + round) % COMMS]);
+            end_exchange(&exchanges[(c + round) % COMMS]);
     }
     for (int c = 1; c < COMMS; c++)
-        rank_require(rcx_comm_free(&talks[c].comm), "rcx_comm_free");
+        rank_require(rcx_comm_free(&exchanges[c].comm), "rcx_comm_free");
 }
 
 /* ---- Failures ------------------------------------------------------------ */
 
 static int64_t pids[64];
 
-static rcx_status_t wait_for_victim(int is_unmet)
+static rcx_status_t wait_for_victim(int is_cold)
 {
     rcx_request_t *request;
     rcx_status_t status;
@@ -289,7 +289,7 @@ static rcx_status_t wait_for_victim(int is_unmet)
         rank_require(rcx_request_free(&request), "rcx_request_free");
         return status;
     }
-    if (is_unmet) /* a send would connect */
+    if (is_cold) /* a send would connect */
         return rcx_recv(&word, 1, RCX_INT64, VICTIM, 5, me.world, NULL);
     /* so long that a send needs its receiver */
     return rcx_send(out, LONGEST, RCX_BYTE, VICTIM, 5, me.world);
@@ -297,12 +297,12 @@ static rcx_status_t wait_for_victim(int is_unmet)
 
 static int has_no_deadline(const char *how)
 {
-    return strcmp(how, "dead") == 0 || strcmp(how, "unmet") == 0;
+    return strcmp(how, "dead") == 0 || strcmp(how, "cold") == 0;
 }
 
 /* A rank that shares memory with VICTIM finds its death. Over UCX VICTIM cannot
  * be reached. */
-static rcx_status_t of_the_unmet(void)
+static rcx_status_t expected_when_cold(void)
 {
     const char *lanes = getenv("RCX_LANES");
 
@@ -312,10 +312,10 @@ static rcx_status_t of_the_unmet(void)
 
 static rcx_status_t expected_of(const char *how)
 {
-    return strcmp(how, "abort") == 0   ? RCX_ERR_COMM_FAILED
-           : strcmp(how, "dead") == 0  ? RCX_ERR_PEER_FAILED
-           : strcmp(how, "unmet") == 0 ? of_the_unmet()
-                                       : RCX_ERR_TIMEOUT;
+    return strcmp(how, "abort") == 0  ? RCX_ERR_COMM_FAILED
+           : strcmp(how, "dead") == 0 ? RCX_ERR_PEER_FAILED
+           : strcmp(how, "cold") == 0 ? expected_when_cold()
+                                      : RCX_ERR_TIMEOUT;
 }
 
 static void survive(const char *how)
@@ -325,7 +325,7 @@ static void survive(const char *how)
     rcx_error_info_t info;
     int64_t took, word;
 
-    rank_expect(wait_for_victim(strcmp(how, "unmet") == 0), expected,
+    rank_expect(wait_for_victim(strcmp(how, "cold") == 0), expected,
                 "a message");
     took = rank_time_here() - start;
     if (took > (has_no_deadline(how) ? 10 : 2) * SECOND_NS)
@@ -339,7 +339,7 @@ static void survive(const char *how)
     rank_expect(rcx_recv(&word, 1, RCX_INT64, ANY, 6, me.world, NULL),
                 RCX_ERR_COMM_FAILED, "another message");
     if (strcmp(how, "late") == 0)
-        rank_tell(pids[VICTIM]);
+        rank_signal(pids[VICTIM]);
 }
 
 static void be_victim(const char *how)
@@ -352,14 +352,14 @@ static void be_victim(const char *how)
     if (strcmp(how, "stop") == 0)
         raise(SIGSTOP);
     if (strcmp(how, "late") == 0)
-        rank_wait_until_told(me.size - 1);
+        rank_await_signals(me.size - 1);
     if (strcmp(how, "abort") == 0)
         rank_require(rcx_comm_abort(me.world), "rcx_comm_abort");
     while (rcx_send(&word, 1, RCX_INT64, 0, 5, me.world) == RCX_OK)
         ; /* until VICTIM knows of the failure */
 }
 
-static void talk_to_ghost(void)
+static void send_to_dead_rank(void)
 {
     const int64_t word = me.rank;
     rcx_request_t *request;
@@ -382,7 +382,7 @@ static void talk_to_ghost(void)
 
 /* Connect all pairs in both directions: assertions in UCX 1.13 over TCP fail if
  * a peer is stopped or dies during connection setup. */
-static void meet_all(void)
+static void connect_all(void)
 {
     int64_t mine[64] = {0}, theirs[64];
 
@@ -398,12 +398,12 @@ static void fail(const char *how)
         rank_require(rcx_comm_set_timeout(me.world, DEADLINE_NS),
                      "rcx_comm_set_timeout");
     pids[me.rank] = getpid();
-    if (strcmp(how, "unmet") != 0)
+    if (strcmp(how, "cold") != 0)
         rank_require(
             rcx_allreduce(RCX_IN_PLACE, pids, 64, RCX_INT64, RCX_SUM, me.world),
             "the sum of process ids");
-    if (strcmp(how, "unmet") != 0)
-        meet_all();
+    if (strcmp(how, "cold") != 0)
+        connect_all();
     if (me.rank == VICTIM)
         be_victim(how);
     else
@@ -414,7 +414,7 @@ static void fail(const char *how)
 
 /* Rank 1 finalizes without receiving a message that was sent before the
  * barrier. */
-static void leave_one(void)
+static void leave_unreceived(void)
 {
     const int value = 7;
 
@@ -439,9 +439,9 @@ static void run(const char *how)
     else if (strcmp(how, "mix") == 0)
         mix();
     else if (strcmp(how, "first") == 0)
-        talk_to_ghost();
+        send_to_dead_rank();
     else if (strcmp(how, "leave") == 0)
-        leave_one();
+        leave_unreceived();
     else
         fail(how);
 }
@@ -450,7 +450,7 @@ int main(int argc, char **argv)
 {
     if (argc != 2)
         return 2;
-    rank_will_be_told();
+    rank_block_signals();
     rank_watch_machine();
     rank_require(rank_open(NULL), "rcx_init");
     run(argv[1]);

@@ -17,7 +17,7 @@
  *   no-wakeup   without RCX_PARAM_WAKEUP there is no descriptor
  *   wait_for rcx_wait_for() that times out leaves the operation intact
  *   wait SECONDS  ranks that wait for a rank that is late use no CPU
- *   crowd    ranks share two cores: prints the time of a short allreduce
+ *   oversubscribed  ranks share two cores: prints the time of a short allreduce
  */
 #include <dirent.h>
 #include <pthread.h>
@@ -237,7 +237,7 @@ enum {
 };
 
 static struct attempt attempts[OPERATIONS];
-static int epoll, bell;
+static int epoll, wakeup_fd;
 static pthread_t loop_thread;
 
 static void watch(int fd)
@@ -255,10 +255,10 @@ static void open_loop(void)
     open_for(RCX_PARAM_WAKEUP);
     loop_thread = pthread_self();
     epoll = epoll_create1(EPOLL_CLOEXEC);
-    bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    wakeup_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     rank_require(rcx_get_fd(me.context, &fd), "rcx_get_fd");
     watch(fd);
-    watch(bell);
+    watch(wakeup_fd);
     alarm(GUARD_SECONDS);
 }
 
@@ -268,15 +268,15 @@ static void sleep_once(int seen)
 {
     struct epoll_event event;
     rcx_status_t status;
-    uint64_t rung;
+    uint64_t count;
 
     do
         rcx_progress(me.context);
     while ((status = rcx_arm(me.context)) == RCX_IN_PROGRESS);
     rank_require(status, "rcx_arm");
     if (completed == seen && epoll_wait(epoll, &event, 1, -1) == 1 &&
-        event.data.fd == bell && read(bell, &rung, sizeof rung) < 0)
-        rank_fail("the bell: %m");
+        event.data.fd == wakeup_fd && read(wakeup_fd, &count, sizeof count) < 0)
+        rank_fail("the eventfd: %m");
 }
 
 /* Runs on any thread that makes progress. A thread other than the loop's wakes
@@ -285,7 +285,7 @@ static void complete_one(void)
 {
     completed++;
     if (!pthread_equal(pthread_self(), loop_thread))
-        eventfd_write(bell, 1);
+        eventfd_write(wakeup_fd, 1);
 }
 
 static void check_one(rcx_request_t *request, rcx_status_t status, void *arg)
@@ -352,7 +352,7 @@ static void try_loop_of_two_threads(void)
 
 /* ---- Other events that wake the loop ------------------------------------- */
 
-enum { AWAY_MS = 1500, ABORT_MS = 300 };
+enum { VICTIM_SLEEP_MS = 1500, ABORT_MS = 300 };
 
 static void keep_status(rcx_request_t *request, rcx_status_t status, void *arg)
 {
@@ -406,7 +406,7 @@ static void try_error(rcx_status_t expected)
         pthread_create(&thread, NULL, abort_later, copy) != 0)
         rank_fail("no thread");
     if (me.rank == VICTIM)
-        rank_sleep_ms(AWAY_MS);
+        rank_sleep_ms(VICTIM_SLEEP_MS);
     else
         await_error(copy, expected);
     if (aborts && me.rank == 0)
@@ -479,7 +479,7 @@ static void try_wait_for(void)
 
 /* ---- Cores --------------------------------------------------------------- */
 
-enum { BATCHES = 9, BATCH = 501, CROWD_CORES = 2 };
+enum { BATCHES = 9, BATCH = 501, SHARED_CORES = 2 };
 
 static void try_wait(int seconds)
 {
@@ -508,7 +508,7 @@ static void share_cores(void)
 
     sched_getaffinity(0, sizeof all, &all);
     CPU_ZERO(&few);
-    for (int i = 0; i < CPU_SETSIZE && CPU_COUNT(&few) < CROWD_CORES; i++)
+    for (int i = 0; i < CPU_SETSIZE && CPU_COUNT(&few) < SHARED_CORES; i++)
         if (CPU_ISSET(i, &all))
             CPU_SET(i, &few);
     sched_setaffinity(0, sizeof few, &few);
@@ -542,7 +542,7 @@ static int64_t time_batch(void)
  * Other processes of the machine must not count: one of them may run for
  * milliseconds whenever a rank yields. So ranks are real-time if permitted.
  */
-static void try_crowd(void)
+static void try_oversubscribed(void)
 {
     const struct sched_param lowest = {.sched_priority = 1};
     const struct sched_param none = {.sched_priority = 0};
@@ -559,7 +559,7 @@ static void try_crowd(void)
     qsort(medians, BATCHES, sizeof *medians, by_value);
     if (me.rank == 0)
         printf("%.1f us%s\n", (double)medians[BATCHES / 2] / 1e3,
-               is_fair ? ", with whoever else was there" : "");
+               is_fair ? ", with other processes" : "");
     finish();
 }
 
@@ -587,8 +587,8 @@ int main(int argc, char **argv)
         try_wait_for();
     else if (strcmp(what, "wait") == 0 && argc == 3)
         try_wait(atoi(argv[2]));
-    else if (strcmp(what, "crowd") == 0)
-        try_crowd();
+    else if (strcmp(what, "oversubscribed") == 0)
+        try_oversubscribed();
     else
         return 2;
     return 0;

@@ -86,7 +86,7 @@ void rank_sleep_ms(int ms)
 /* ---- Signals between ranks, without RCX ---------------------------------- */
 
 /* The signal is a real-time one: those are queued, so each is counted. */
-static sigset_t word(void)
+static sigset_t signals(void)
 {
     sigset_t set;
 
@@ -95,22 +95,22 @@ static sigset_t word(void)
     return set;
 }
 
-void rank_will_be_told(void)
+void rank_block_signals(void)
 {
-    const sigset_t set = word();
+    const sigset_t set = signals();
 
     pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
-void rank_tell(int64_t pid)
+void rank_signal(int64_t pid)
 {
     if (kill((pid_t)pid, SIGRTMIN) != 0)
         rank_fail("process %d is gone", (int)pid);
 }
 
-void rank_wait_until_told(int times)
+void rank_await_signals(int times)
 {
-    const sigset_t set = word();
+    const sigset_t set = signals();
 
     while (times > 0)
         times -= sigwaitinfo(&set, NULL) == SIGRTMIN;
@@ -118,7 +118,7 @@ void rank_wait_until_told(int times)
 
 /* ---- Time without a core ------------------------------------------------- */
 
-enum { NAP_MS = 10, LATE_MS = 50 };
+enum { SLEEP_MS = 10, LATE_MS = 50 };
 static _Atomic int64_t lost_ns;
 
 /* A thread that only sleeps wakes up late only if it gets no core. */
@@ -128,9 +128,9 @@ static void *watch_machine(void *arg)
     for (int64_t then = rank_now_ns();;) {
         int64_t late;
 
-        rank_sleep_ms(NAP_MS);
-        late = rank_now_ns() - then - NAP_MS * MS_NS;
-        then += late + NAP_MS * MS_NS;
+        rank_sleep_ms(SLEEP_MS);
+        late = rank_now_ns() - then - SLEEP_MS * MS_NS;
+        then += late + SLEEP_MS * MS_NS;
         if (late > LATE_MS * MS_NS)
             lost_ns += late;
     }

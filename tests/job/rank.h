@@ -36,10 +36,11 @@ void rank_require(rcx_status_t status, const char *what);
 int64_t rank_now_ns(void);
 
 /* Signals between ranks, without RCX. A rank that waits for signals calls
- * rank_will_be_told() before it starts threads. rank_tell() sends a signal. */
-void rank_will_be_told(void);
-void rank_tell(int64_t pid);
-void rank_wait_until_told(int times);
+ * rank_block_signals() before it starts threads. rank_signal() sends a
+ * signal. */
+void rank_block_signals(void);
+void rank_signal(int64_t pid);
+void rank_await_signals(int times);
 
 /* On a busy machine a process may get no core for a second.
  * rank_watch_machine() starts to measure such time; rank_lost_ns() returns

@@ -81,13 +81,13 @@ static void store_and_add(int64_t *const peers[])
 
 /* The call with a wrong argument fails on that rank only, and no rank waits for
  * it. */
-static void be_wrong(int64_t *block, int64_t *peers[])
+static void pass_wrong_block(int64_t *block, int64_t *peers[])
 {
-    const bool am_wrong = me.rank == me.size - 1;
+    const bool is_wrong = me.rank == me.size - 1;
 
     rank_expect(
-        rcx_mem_peers(me.world, am_wrong ? block + 1 : block, (void **)peers),
-        am_wrong ? RCX_ERR_ARG : RCX_OK, "a block that is none");
+        rcx_mem_peers(me.world, is_wrong ? block + 1 : block, (void **)peers),
+        is_wrong ? RCX_ERR_ARG : RCX_OK, "a block that is none");
     rank_expect(rcx_mem_peers(me.world, block, NULL), RCX_ERR_ARG, "no peers");
 }
 
@@ -126,7 +126,7 @@ int main(int argc, char **argv)
     find(block, peers);
     load_all(peers);
     store_and_add(peers);
-    be_wrong(block, peers);
+    pass_wrong_block(block, peers);
     rank_require(rcx_mem_free(me.world, block), "rcx_mem_free");
     come_and_go(peers);
     rank_require(rcx_finalize(&me.context), "rcx_finalize");

@@ -299,7 +299,7 @@ static void ignore(rcx_log_level_t level, const char *text, void *arg)
     (void)level, (void)text, (void)arg;
 }
 
-static void every_algorithm_gives_what_it_states(void **state)
+static void every_algorithm_has_the_order_level_it_states(void **state)
 {
     const struct job_options options = {.ucx = true};
     struct job job;
@@ -324,10 +324,10 @@ int main(int argc, char **argv)
         sizes[i] = i + 1;
         snprintf(names[i], sizeof names[i], "needs_1_10_13_19_with_%d_ranks",
                  sizes[i]);
-        tests[i] = (struct CMUnitTest){.name = names[i],
-                                       .test_func =
-                                           every_algorithm_gives_what_it_states,
-                                       .initial_state = &sizes[i]};
+        tests[i] = (struct CMUnitTest){
+            .name = names[i],
+            .test_func = every_algorithm_has_the_order_level_it_states,
+            .initial_state = &sizes[i]};
     }
     return cmocka_run_group_tests_name("algorithms", tests, NULL, NULL);
 }

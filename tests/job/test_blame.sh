@@ -39,7 +39,7 @@ tcp=(-x RCX_UCX_TLS=tcp,self)
 
 expect 137 "a rank that waits for the dead one elsewhere is not named" 3 \
     -x RCX_TIMEOUT=1s -- elsewhere
-expect 137 "a rank that waits for one that waits names nobody" 3 \
+expect 137 "a rank that waits for one that waits names no rank" 3 \
     -x RCX_TIMEOUT=1s -- back
 for ms in 1980 2100 2350; do
     expect 0 "a rank that stops for $ms ms, where the deadline is 2 s, is named" \
@@ -48,7 +48,7 @@ done
 expect 0 "all ranks that are missing are named, on each rank" 14 \
     -x RCX_TIMEOUT=1s -- many
 for n in 3 4 5; do
-    expect 0 "a rank whose count is not that of the others, $n ranks" $n -- count
+    expect 0 "a rank with a count that differs from the others is named, $n ranks" $n -- count
 done
 expect 0 "a rank that finalizes has left, and is not dead" 3 "${peer[@]}" -- left
 expect 137 "a group fails with its parent, for which a dead rank is named" 3 \

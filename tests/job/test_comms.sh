@@ -36,7 +36,7 @@ for n in 4 7; do
     done
 done
 try "8188 live at once, and all members learn that there are no more" 2 -- limit
-try "members hear of an abort, however new the communicator is" 7 -- abort
+try "an abort reaches all members, however new the communicator is" 7 -- abort
 try "the number of one that failed is not used again" 3 "${sleeping[@]}" \
     -- numbers
 

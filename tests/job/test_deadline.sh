@@ -31,8 +31,8 @@ try idle "${sleepy[@]}" idle
 try long "${sleepy[@]}" -x RCX_TIMEOUT=1h long
 try zero "${sleepy[@]}" -x RCX_TIMEOUT=0 long
 try short "${sleepy[@]}" -x RCX_TIMEOUT=4s short
-expect init "rcx_init ends in time, and says who is missing"
-expect leave "rcx_finalize ends in time, and says who is missing"
+expect init "rcx_init ends in time, and names the missing rank"
+expect leave "rcx_finalize ends in time, and names the missing rank"
 expect idle "time before a call is not the call's"
 expect long "RCX_TIMEOUT wins over a shorter params.timeout_ns"
 expect zero "RCX_TIMEOUT=0 wins over params.timeout_ns"

@@ -45,10 +45,10 @@ expect() {
     end "$1" 0 && [ ! -s "$err" ]
     ok $? "$2"
 }
-expect none "nothing is said where no rank calls rcx_init"
+expect none "nothing is printed where no rank calls rcx_init"
 expect all "nor where no rank calls rcx_finalize"
-expect run_on "nor of a rank that runs on after rcx_finalize"
-expect leave_first "nor of a rank that ends before others that do"
+expect run_on "nor where a rank runs on after rcx_finalize"
+expect leave_first "nor where a rank ends before others that call rcx_finalize"
 
 run 1 "$rcxrun" -k -n 2 -x RCX_TIMEOUT=5s "$main" init \
     && says "rcx_init; others wait for it"

@@ -19,20 +19,20 @@ for ((i = 1; i <= $3; i++)); do
     run 0 "$rcxrun" -n 4 "$main" once && [ ! -s "$err" ] || break
 done
 [ $i -gt "$3" ]
-ok $? "4 ranks come and go $3 times"
+ok $? "4 ranks initialize and finalize $3 times"
 
 run 0 "$rcxrun" -n 4 "$main" live && [ ! -s "$err" ]
-ok $? "while something is not freed the context stays, and is usable"
+ok $? "a context with live objects is not finalized, and stays usable"
 
 run 0 "$rcxrun" -n 1 "$main" twice &&
     [ "$(grep -c 'rcx_finalize: context is NULL' "$err")" -eq 2 ]
-ok $? "a context that is gone is an error"
+ok $? "a context that was finalized is an error"
 
 run 0 "$rcxrun" -n 4 "$main" failed && [ ! -s "$err" ]
-ok $? "a world that failed is left as any other"
+ok $? "after a failure of the world rcx_finalize succeeds"
 
 # These jobs mostly sleep, so they run at the same time.
-hears() {
+succeeds() {
     end "$1" 0 && [ ! -s "$err" ] && [ ! -s "$out" ]
 }
 for mode in "" "-x RCX_ERR_MODE=peer" "-x UCX_TLS=tcp,self" \
@@ -42,8 +42,8 @@ for mode in "" "-x RCX_ERR_MODE=peer" "-x UCX_TLS=tcp,self" \
         begin mismatch "$rcxrun" -k -n $n "${options[@]}" "$main" early mismatch
         begin absent "$rcxrun" -k -n $n "${options[@]}" "$main" early absent
         begin abort "$rcxrun" -k -n $n "${options[@]}" "$main" early abort
-        hears mismatch && hears absent && hears abort
-        ok $? "who left early of $n hears why the world failed $mode"
+        succeeds mismatch && succeeds absent && succeeds abort
+        ok $? "ranks in rcx_finalize, of $n, get the reason of a failure $mode"
     done
 done
 
@@ -53,16 +53,16 @@ for mode in "-x RCX_TIMEOUT=1s" "-x RCX_TIMEOUT=1s -x UCX_TLS=tcp,self" \
     run 137 "$rcxrun" -k -n 4 "${options[@]}" "$main" killed &&
         ! grep -v '^rcxrun: rank 2 (pid [0-9]*) killed by signal 9' "$err" &&
         [ ! -s "$out" ]
-    ok $? "a rank that is killed is blamed by those who leave $mode"
+    ok $? "a rank that is killed is named by the ranks in rcx_finalize $mode"
 done
 
 for us in 1 300 1000 3000; do
     run 142 "$rcxrun" -k -n 4 "$main" dies $us &&
         ! grep -v '^rcxrun: rank 2 (pid [0-9]*) killed by signal 14' "$err"
-    ok $? "a rank that dies $us us after it began to leave holds up nobody"
+    ok $? "a rank that dies $us us after it entered rcx_finalize delays no other"
 done
 
 end skew 0 && [ ! -s "$err" ]
-ok $? "a rank may leave 5 s after the others"
+ok $? "a rank may finalize 5 s after the others"
 
 end_tests

@@ -208,7 +208,7 @@ static int sum_up(struct host *h, rcx_context_t *context)
     return 0;
 }
 
-static int come_and_go(struct host *h)
+static int finalize_repeatedly(struct host *h)
 {
     rcx_context_t *context;
     char text[256] = "";
@@ -225,7 +225,7 @@ static int come_and_go(struct host *h)
 }
 
 /* The host's barrier never completes, on any rank: rcx_finalize() times out. */
-static int leave_in_vain(struct host *h)
+static int finalize_until_timeout(struct host *h)
 {
     rcx_context_t *context;
     char text[256] = "";
@@ -242,7 +242,7 @@ static int leave_in_vain(struct host *h)
 
 /* The last rank is killed before it finalizes; the others finalize and get an
  * error that names it. */
-static int leave_dead(struct host *h)
+static int die_before_finalize(struct host *h)
 {
     rcx_context_t *context;
     char text[256] = "", blame[32];
@@ -289,7 +289,7 @@ static void count_lines(rcx_log_level_t level, const char *text, void *arg)
 }
 
 /* No transport connects the ranks: a call fails with RCX_ERR_TRANSPORT. */
-static int find_nobody(struct host *h)
+static int reach_no_peer(struct host *h)
 {
     rcx_context_t *context = NULL;
     double in = 1, out;
@@ -310,7 +310,7 @@ static int find_nobody(struct host *h)
 
 /* ---- The parent ---------------------------------------------------------- */
 
-enum { PATIENCE_SECONDS = 60 /* ends a hang */ };
+enum { TIMEOUT_SECONDS = 60 /* ends a hang */ };
 
 /* The ranks of a job. Their output is kept in a file, which must stay empty. */
 struct team {
@@ -342,7 +342,7 @@ _Noreturn static void run_rank(struct team *team, int rank)
         setenv(team->environment[i], team->environment[i + 1], 1);
     dup2(fileno(team->output), STDOUT_FILENO);
     dup2(fileno(team->output), STDERR_FILENO);
-    alarm(PATIENCE_SECONDS);
+    alarm(TIMEOUT_SECONDS);
     exit(team->body(&h));
 }
 
@@ -445,19 +445,21 @@ static void run_all(int size, int (*body)(struct host *h))
     }
 }
 
-static void ranks_leave_whatever_the_host_s_barrier_is(void **state)
+static void ranks_finalize_with_every_kind_of_host_barrier(void **state)
 {
     (void)state;
     for (int size = 1; size <= 5; size++)
-        run_all(size, come_and_go);
+        run_all(size, finalize_repeatedly);
 }
 
-static void a_rank_that_dies_holds_up_nobody_who_leaves(void **state)
+static void a_rank_that_dies_does_not_delay_finalize(void **state)
 {
     (void)state;
     for (int i = 0; i < BARRIERS; i++) {
-        struct team team = {
-            .size = 4, .body = leave_dead, .barrier = barriers[i], .killed = 3};
+        struct team team = {.size = 4,
+                            .body = die_before_finalize,
+                            .barrier = barriers[i],
+                            .killed = 3};
 
         run_team(&team);
         team.environment = tcp;
@@ -468,7 +470,7 @@ static void a_rank_that_dies_holds_up_nobody_who_leaves(void **state)
 static void a_barrier_that_is_polled_has_a_deadline(void **state)
 {
     struct team team = {.size = 3,
-                        .body = leave_in_vain,
+                        .body = finalize_until_timeout,
                         .barrier = endless_barrier,
                         .killed = -1};
 
@@ -480,7 +482,7 @@ static void ranks_that_cannot_be_reached_are_an_error(void **state)
 {
     (void)state;
     for (int size = 2; size <= 4; size++)
-        run_job(size, find_nobody);
+        run_job(size, reach_no_peer);
 }
 
 int main(void)
@@ -489,8 +491,8 @@ int main(void)
         cmocka_unit_test(ranks_that_cannot_be_reached_are_an_error),
         cmocka_unit_test(need_6_forked_ranks_reduce),
         cmocka_unit_test(a_host_that_fails_is_a_launch_error),
-        cmocka_unit_test(ranks_leave_whatever_the_host_s_barrier_is),
-        cmocka_unit_test(a_rank_that_dies_holds_up_nobody_who_leaves),
+        cmocka_unit_test(ranks_finalize_with_every_kind_of_host_barrier),
+        cmocka_unit_test(a_rank_that_dies_does_not_delay_finalize),
         cmocka_unit_test(a_barrier_that_is_polled_has_a_deadline),
     };
 

@@ -12,7 +12,7 @@
 #include "calls.h"
 #include "capture.h"
 
-enum { RANKS = 2, PATIENCE_NS = 200 * 1000 * 1000 };
+enum { RANKS = 2, TIMEOUT_NS = 200 * 1000 * 1000 };
 
 static struct job job;
 static struct capture said;
@@ -49,13 +49,13 @@ static void run_last(enum collective coll, int last, int root, size_t count)
 }
 
 /* Connect the ranks: the first messages do not arrive at once. */
-static void meet(void)
+static void connect_ranks(void)
 {
     for (int last = 0; last < RANKS; last++)
         run_last(ALLREDUCE, last, 0, 1);
 }
 
-static void who_comes_last_is_right(void **state)
+static void the_rank_that_calls_last_has_the_right_result(void **state)
 {
     (void)state;
     open_job(NULL);
@@ -66,7 +66,7 @@ static void who_comes_last_is_right(void **state)
     assert_ok(job_close(&job));
 }
 
-static void an_average_is_one(void **state)
+static void a_blocking_average_is_divided_once(void **state)
 {
     const float given[RANKS] = {3, 8};
     float gotten[RANKS] = {0, 0};
@@ -74,7 +74,7 @@ static void an_average_is_one(void **state)
 
     (void)state;
     open_job(NULL);
-    meet();
+    connect_ranks();
     assert_ok(rcx_iallreduce(&given[1], &gotten[1], 1, RCX_FLOAT, RCX_AVG,
                              world_of(&job, 1), &request));
     assert_ok(rcx_allreduce(&given[0], &gotten[0], 1, RCX_FLOAT, RCX_AVG,
@@ -93,7 +93,7 @@ static int refuse(void *dst, const void *left, const void *right, size_t count,
     return 1;
 }
 
-static void an_op_that_fails_is_said(void **state)
+static void an_op_that_fails_is_logged(void **state)
 {
     rcx_op_t ops[RANKS];
     int64_t in[RANKS] = {1, 2}, out[RANKS];
@@ -101,7 +101,7 @@ static void an_op_that_fails_is_said(void **state)
 
     (void)state;
     open_job(NULL);
-    meet();
+    connect_ranks();
     for (int r = 0; r < RANKS; r++)
         assert_ok(rcx_op_create(job.contexts[r], refuse, true, NULL, &ops[r]));
     assert_ok(rcx_ireduce(&in[1], &out[1], 1, RCX_INT64, ops[1], 0,
@@ -155,7 +155,7 @@ static int count_blocking(size_t count)
     rcx_status_t status = RCX_OK;
     int n = -1;
 
-    assert_ok(rcx_comm_set_timeout(comm, PATIENCE_NS));
+    assert_ok(rcx_comm_set_timeout(comm, TIMEOUT_NS));
     capture_begin(&said);
     for (; status == RCX_OK; n++)
         status = rcx_bcast(given, count, RCX_INT64, 0, comm);
@@ -170,7 +170,7 @@ static int count_nonblocking(size_t count)
     rcx_request_t *request;
     int n = -1;
 
-    assert_ok(rcx_comm_set_timeout(comm, PATIENCE_NS));
+    assert_ok(rcx_comm_set_timeout(comm, TIMEOUT_NS));
     capture_begin(&said);
     for (rcx_status_t status = RCX_OK; status == RCX_OK; n++) {
         assert_ok(rcx_ibcast(given, count, RCX_INT64, 0, comm, &request));
@@ -182,27 +182,27 @@ static int count_nonblocking(size_t count)
 }
 
 /* Over UCX's messages, which only completion acknowledgements bound. */
-static int count_alone(int (*count)(size_t count))
+static int count_run_ahead(int (*count)(size_t count))
 {
     int n;
 
     setenv("RCX_LANES", "ucp", 1);
     open_job(NULL);
     unsetenv("RCX_LANES");
-    meet();
+    connect_ranks();
     n = count(sizeof given / sizeof given[0]);
     assert_ok(rcx_comm_abort(world_of(&job, 1)));
     job_abandon(&job);
     return n;
 }
 
-static void who_goes_on_alone_gets_no_further_than_with_requests(void **state)
+static void a_blocking_sender_runs_no_further_ahead_than_requests(void **state)
 {
-    const int with_requests = count_alone(count_nonblocking);
+    const int with_requests = count_run_ahead(count_nonblocking);
 
     (void)state;
     assert_int_equal(with_requests, RCX_AHEAD / sizeof given - 1);
-    assert_int_equal(count_alone(count_blocking), with_requests);
+    assert_int_equal(count_run_ahead(count_blocking), with_requests);
 }
 
 /* An earlier call is still active, so its sequence number must not be used
@@ -224,7 +224,7 @@ static void numbers_in_use_are_waited_for(void **state)
 }
 
 /* A rank that never waits must also learn of the failure. */
-static void who_only_sends_hears_of_a_failure(void **state)
+static void a_rank_that_only_sends_learns_of_a_failure(void **state)
 {
     rcx_status_t status = RCX_OK;
     int64_t x = 0;
@@ -250,13 +250,13 @@ static void who_only_sends_hears_of_a_failure(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_comes_last_is_right),
-        cmocka_unit_test(an_average_is_one),
-        cmocka_unit_test(an_op_that_fails_is_said),
+        cmocka_unit_test(the_rank_that_calls_last_has_the_right_result),
+        cmocka_unit_test(a_blocking_average_is_divided_once),
+        cmocka_unit_test(an_op_that_fails_is_logged),
         cmocka_unit_test(calls_are_recorded_in_their_order),
-        cmocka_unit_test(who_goes_on_alone_gets_no_further_than_with_requests),
+        cmocka_unit_test(a_blocking_sender_runs_no_further_ahead_than_requests),
         cmocka_unit_test(numbers_in_use_are_waited_for),
-        cmocka_unit_test(who_only_sends_hears_of_a_failure),
+        cmocka_unit_test(a_rank_that_only_sends_learns_of_a_failure),
     };
 
     return cmocka_run_group_tests_name("inproc_blocking", tests, NULL, NULL);

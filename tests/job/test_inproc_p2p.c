@@ -147,7 +147,7 @@ static void receive_from_any(struct job *job, int rank, void *arg)
     free(recvs);
 }
 
-static void any_source_is_told_whose_it_is(void **state)
+static void a_receive_from_any_source_reports_its_source(void **state)
 {
     (void)state;
     for (int size = 1; size <= 4; size++)
@@ -219,7 +219,7 @@ static void receive_all_that_is_too_much(struct job *job, int rank, void *arg)
         require(strstr(said[0].text, "1048576 bytes, and the buffer 5"));
 }
 
-static void what_is_too_long_is_one_receive_s_error(void **state)
+static void a_message_that_is_too_long_fails_one_receive(void **state)
 {
     struct capture said[2];
 
@@ -229,7 +229,7 @@ static void what_is_too_long_is_one_receive_s_error(void **state)
 
 /* ---- Communicators ------------------------------------------------------- */
 
-static void leave_one_over(struct job *job, int rank, void *arg)
+static void leave_one_unreceived(struct job *job, int rank, void *arg)
 {
     struct capture *said = arg;
     rcx_comm_t *world = world_of(job, rank), *comm, *next;
@@ -261,7 +261,7 @@ a_message_that_is_left_over_spoils_no_later_communicator(void **state)
 
     (void)state;
     if (!getenv("UCX_RNDV_THRESH")) /* eager: completes without a receive */
-        run_with(2, RCX_THREAD_SERIALIZED, leave_one_over, said);
+        run_with(2, RCX_THREAD_SERIALIZED, leave_one_unreceived, said);
 }
 
 /* Both communicators have messages with the same tags and sources, and
@@ -316,8 +316,8 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(eager_and_rendezvous_keep_the_order_of_sends),
-        cmocka_unit_test(any_source_is_told_whose_it_is),
-        cmocka_unit_test(what_is_too_long_is_one_receive_s_error),
+        cmocka_unit_test(a_receive_from_any_source_reports_its_source),
+        cmocka_unit_test(a_message_that_is_too_long_fails_one_receive),
         cmocka_unit_test(
             a_message_that_is_left_over_spoils_no_later_communicator),
         cmocka_unit_test(communicators_and_collectives_do_not_mix),

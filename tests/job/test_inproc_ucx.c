@@ -146,7 +146,7 @@ static void run_few(struct job *job, const struct kind *kind)
 
 /* All buffers have canaries at both ends. A pointer is NULL if no data is
  * there. */
-static void need_18_few_elements_leave_their_neighbours_alone(void **state)
+static void need_18_few_elements_change_no_neighbouring_memory(void **state)
 {
     static const size_t extents[] = {1, 2, 3, 12, 100, 1000};
     static const struct kind predefined[] = {
@@ -323,7 +323,7 @@ static int most_endpoints(const struct job *job)
 
 /* No operation waits for a control message. So the error of a control message
  * that cannot be sent must not stay as the last error of the transport. */
-static void a_note_that_gets_nowhere_leaves_no_trouble(void **state)
+static void a_control_message_that_fails_sets_no_last_error(void **state)
 {
     const struct rcx_ctrl_msg body = {.kind = RCX_CTRL_ENTERED};
     struct rcx_transport *t;
@@ -347,7 +347,7 @@ static void a_note_that_gets_nowhere_leaves_no_trouble(void **state)
 
 /* Completion acknowledgements begin at the size that UCX_RNDV_THRESH sets.
  * These are texts that UCX accepts. */
-static void credits_begin_where_the_user_has_rendezvous_begin(void **state)
+static void acks_begin_at_the_users_rendezvous_threshold(void **state)
 {
     enum { MOST = 16384, UCX_CHOOSES = 1024 };
     static const struct {
@@ -380,7 +380,7 @@ static void credits_begin_where_the_user_has_rendezvous_begin(void **state)
 
 /* Without either variable acknowledgements begin at the upper limit.
  * RCX_UCX_RNDV_THRESH overrides UCX_RNDV_THRESH. */
-static void credits_begin_late_where_the_user_says_nothing(void **state)
+static void acks_begin_at_the_limit_without_a_users_threshold(void **state)
 {
     struct job job;
 
@@ -528,13 +528,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(need_13_all_collectives_at_every_size_of_job),
-        cmocka_unit_test(need_18_few_elements_leave_their_neighbours_alone),
+        cmocka_unit_test(need_18_few_elements_change_no_neighbouring_memory),
         cmocka_unit_test(need_18_more_bytes_than_there_can_be_are_refused),
         cmocka_unit_test(every_algorithm_when_forced),
         cmocka_unit_test(need_2_both_sides_of_the_rendezvous_threshold),
-        cmocka_unit_test(a_note_that_gets_nowhere_leaves_no_trouble),
-        cmocka_unit_test(credits_begin_where_the_user_has_rendezvous_begin),
-        cmocka_unit_test(credits_begin_late_where_the_user_says_nothing),
+        cmocka_unit_test(a_control_message_that_fails_sets_no_last_error),
+        cmocka_unit_test(acks_begin_at_the_users_rendezvous_threshold),
+        cmocka_unit_test(acks_begin_at_the_limit_without_a_users_threshold),
         cmocka_unit_test(need_28_few_endpoints_and_none_before_first_use),
         cmocka_unit_test(need_24_a_hundred_outstanding_operations),
         cmocka_unit_test(tags_of_two_bits),

@@ -79,7 +79,7 @@ done
 
 run 0 env RCX_NO_SUCH=1 "$main" launch && [ "$(wc -l <"$err")" -eq 1 ] \
     && grep -q '^rcx warning: \[0\] RCX_NO_SUCH' "$err"
-ok $? "a variable that nobody reads is worth a warning"
+ok $? "an unknown RCX variable is warned about"
 
 run 0 env RCX_NO_SUCH=1 RCX_LOG=error "$main" launch && says_nothing
 ok $? "RCX_LOG=error keeps warnings quiet"

@@ -32,7 +32,7 @@ try "calls that do not match are found by the deadline with RCX_CHECK=off" 3 \
     -x RCX_CHECK=off leave
 try "a communicator is not taken for one that had its number before" 3 reuse
 end every 0 && [ ! -s "$err" ]
-ok $? "every collective is told from what may differ in it"
+ok $? "a difference in any argument of any collective is found"
 end agree 0 && [ ! -s "$err" ]
 ok $? "1000 calls that match are never taken for others, however late"
 

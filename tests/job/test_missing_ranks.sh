@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Dumps of a job in which rank 2 is missing name rank 2, and the call. Usage:
-# test_who.sh RCXRUN FAIL_MAIN DEADLINE_MAIN RCX_TRACE PYTHON3
+# test_missing_ranks.sh RCXRUN FAIL_MAIN DEADLINE_MAIN RCX_TRACE PYTHON3
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
@@ -56,10 +56,10 @@ done
 dumps 0 "$fail_main" late allreduce && blames_only_2 &&
     says "4 ranks, 4 dumps" "last that all completed: number 21, allreduce .*" \
         "rank 2 has not called it: number 21, allreduce .*"
-ok $? "a rank that has not called tells what it did last"
+ok $? "of a rank that has not called, the last operation is printed"
 
 dumps 0 "$deadline_main" leave && blames_only_2 &&
     says "4 ranks, 4 dumps" "rank 2 has not called it: .*"
-ok $? "who waits for the others to leave says for whom"
+ok $? "a rank that waits in rcx_finalize names the missing rank"
 
 end_tests

@@ -14,7 +14,7 @@
 #include "core/run/context/config_check.h"
 #include "transport/ucp/worker.h"
 
-enum { MANY = 5000, NODE = 2, TURNS = 1 << 16, NOTES = 50 };
+enum { MANY = 5000, NODE = 2, TURNS = 1 << 16, CTRL_MSGS = 50 };
 
 extern const struct rcx_transport_ops rcx_transport_ucp;
 
@@ -30,12 +30,12 @@ static struct rank {
 static const int local_ranks[NODE] = {0, 1};
 
 /* The ranks of one process have equal node capabilities. */
-static rcx_status_t meet(struct rcx_boot *boot, const void *card, size_t bytes,
-                         rcx_local_fn_t see, void *arg)
+static rcx_status_t exchange_caps(struct rcx_boot *boot, const void *caps,
+                                  size_t bytes, rcx_local_fn_t see, void *arg)
 {
     (void)boot, (void)bytes;
     for (int i = 0; i < NODE; i++)
-        see(i, card, arg);
+        see(i, caps, arg);
     return RCX_OK;
 }
 
@@ -66,7 +66,7 @@ static rcx_status_t lookup(struct rcx_boot *boot, int rank, const void **blob_p,
 }
 
 static const struct rcx_boot_ops boot_ops = {
-    .local_exchange = meet, .publish = publish, .lookup = lookup};
+    .local_exchange = exchange_caps, .publish = publish, .lookup = lookup};
 
 static struct ucp *transport_of(int rank)
 {
@@ -177,28 +177,28 @@ static void notify(int n)
 
 /* Take the control messages that rank 0 has, in order, without progress; return
  * how many. */
-static int take_notes(void)
+static int take_ctrl_msgs(void)
 {
-    int note, n = 0;
+    int message, n = 0;
 
-    while (rcx_transport_ucp.take_ctrl(ranks[0].context.transport, &note,
-                                       sizeof note))
-        assert_int_equal(note, n++);
+    while (rcx_transport_ucp.take_ctrl(ranks[0].context.transport, &message,
+                                       sizeof message))
+        assert_int_equal(message, n++);
     return n;
 }
 
-static void await_note(void)
+static void await_ctrl_msg(void)
 {
-    int notes = 0;
+    int messages = 0;
 
-    while (notes == 0) {
+    while (messages == 0) {
         progress_all();
-        notes = take_notes();
+        messages = take_ctrl_msgs();
     }
-    assert_int_equal(notes, 1);
+    assert_int_equal(messages, 1);
 }
 
-static void a_receive_from_any_rank_settles_those_of_its_node(void **state)
+static void a_receive_from_any_rank_opens_channels_to_its_node(void **state)
 {
     struct rcx_message received, sent = {.peer = 0, .status = RCX_IN_PROGRESS};
     const uint64_t value = 42;
@@ -222,7 +222,7 @@ static void a_receive_from_any_rank_settles_those_of_its_node(void **state)
 
 /* A progress call polls the channels of this node only, whatever the size of
  * the job. */
-static void a_sweep_is_over_those_of_its_node(void **state)
+static void progress_polls_only_channels_of_its_node(void **state)
 {
     struct rcx_message received;
     uint64_t got;
@@ -241,7 +241,7 @@ static void a_sweep_is_over_those_of_its_node(void **state)
 
 /* Control messages arrive by UCX. A rank that only uses shared memory polls the
  * doorbell for them. */
-static void a_note_is_news(void **state)
+static void a_control_message_sets_the_doorbell(void **state)
 {
     const struct rcx_transport *t = ranks[0].context.transport;
 
@@ -254,7 +254,7 @@ static void a_note_is_news(void **state)
     assert_int_equal(atomic_load(t->doorbell), 0);
     notify(1);
     assert_int_not_equal(atomic_load(t->doorbell), 0);
-    await_note();
+    await_ctrl_msg();
     assert_int_equal(atomic_load(t->doorbell), 0);
 }
 
@@ -272,7 +272,8 @@ static pid_t ended_process(void)
 /* Control messages that a rank sent before its end are read before it is
  * declared failed: they may give the reason. UCX delivers a few messages in
  * each progress call. */
-static void all_notes_are_taken_before_a_rank_is_called_dead(void **state)
+static void
+control_messages_are_read_before_a_rank_is_declared_failed(void **state)
 {
     struct rcx_transport *t = ranks[0].context.transport;
     struct rcx_neighbour *peer;
@@ -282,8 +283,8 @@ static void all_notes_are_taken_before_a_rank_is_called_dead(void **state)
         skip();
     send_one();
     notify(1);
-    await_note(); /* UCX is connected then, and sends at once */
-    notify(NOTES);
+    await_ctrl_msg(); /* UCX is connected then, and sends at once */
+    notify(CTRL_MSGS);
     assert_int_equal(ranks[1].context.transport->ctrl_unsent, 0);
     peer = rcx_ucp_neighbour(transport_of(0), 1);
     rcx_process_close(&peer->process);
@@ -293,7 +294,7 @@ static void all_notes_are_taken_before_a_rank_is_called_dead(void **state)
     while (!t->failed_peers[1])
         rcx_transport_ucp.progress(t);
     assert_true(t->failed_peers[1]);
-    assert_int_equal(take_notes(), NOTES);
+    assert_int_equal(take_ctrl_msgs(), CTRL_MSGS);
 }
 
 /* Return the id of the System V segment that contains address; -1: none. */
@@ -364,14 +365,15 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
-            a_receive_from_any_rank_settles_those_of_its_node, open_many,
+            a_receive_from_any_rank_opens_channels_to_its_node, open_many,
             close_node),
-        cmocka_unit_test_setup_teardown(a_sweep_is_over_those_of_its_node,
-                                        open_many, close_node),
-        cmocka_unit_test_setup_teardown(a_note_is_news, open_node, close_node),
         cmocka_unit_test_setup_teardown(
-            all_notes_are_taken_before_a_rank_is_called_dead, open_watched,
-            close_node),
+            progress_polls_only_channels_of_its_node, open_many, close_node),
+        cmocka_unit_test_setup_teardown(a_control_message_sets_the_doorbell,
+                                        open_node, close_node),
+        cmocka_unit_test_setup_teardown(
+            control_messages_are_read_before_a_rank_is_declared_failed,
+            open_watched, close_node),
         cmocka_unit_test_setup_teardown(
             memory_is_held_while_ucx_unpacks_its_key, open_node, close_node),
     };

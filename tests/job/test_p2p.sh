@@ -25,10 +25,10 @@ done
 good "all lengths go round over TCP" -n 3 "${tcp[@]}" ring
 good "all lengths go round by rendezvous" -n 3 -x UCX_RNDV_THRESH=0 ring
 good "all lengths go round ranks that sleep" -n 3 -x RCX_WAIT=block ring
-good "a rank serves whoever comes next" -n 4 any
-good "a rank serves whoever comes next over TCP" -n 3 "${tcp[@]}" any
-good "what is too long is one receive's error" -n 3 long
-good "what is too long is one receive's error over TCP" -n 2 "${tcp[@]}" long
+good "a rank serves requests of any source" -n 4 any
+good "a rank serves requests of any source over TCP" -n 3 "${tcp[@]}" any
+good "a message that is too long fails one receive" -n 3 long
+good "a message that is too long fails one receive, over TCP" -n 2 "${tcp[@]}" long
 good "messages and collectives do not mix" -n 5 mix
 good "they do not mix where calls are compared" -n 4 -x RCX_CHECK=full mix
 good "they do not mix where a thread makes progress" \
@@ -38,7 +38,7 @@ good "they do not mix by rendezvous" -n 3 -x UCX_RNDV_THRESH=0 mix
 for by in ucp auto; do
     run 0 "$rcxrun" -n 3 -x RCX_LANES=$by "$main" leave && [ "$(wc -l <"$out")" -eq 1 ] \
         && grep -q '^rank 1: .*a message of rank 0 with tag 40 was not received$' "$out"
-    ok $? "a message to the world that was not received is told at the end, RCX_LANES=$by"
+    ok $? "rcx_finalize warns of a message that was not received, RCX_LANES=$by"
 done
 
 for n in 1 2 5; do
@@ -57,7 +57,7 @@ try() {
 }
 expect() {
     end "$2" "$1" && [ -z "$(unexpected)" ]
-    ok $? "who waits for a message has an error in time: $2"
+    ok $? "a rank that waits for a message gets an error in time: $2"
 }
 
 # UCX prints messages of its own about a failed peer. About CMA see
@@ -72,14 +72,14 @@ for ((i = 0; i < 8; i++)); do
     run 137 "$rcxrun" -k -n 4 "$main" first && [ -z "$(unexpected)" ] || break
 done
 [ $i -eq 8 ]
-ok $? "who speaks first to a rank that was killed has an error, $i times"
+ok $? "the first message to a rank that was killed is an error, $i times"
 try late
 try abort
 expect 0 late
 expect 0 abort
 try dead "${peer[@]}"
-try unmet "${peer[@]}"
+try cold "${peer[@]}"
 expect 137 dead
-expect 137 unmet
+expect 137 cold
 
 end_tests

@@ -31,9 +31,9 @@ for network in shm tcp; do
 done
 begin thread "$rcxrun" -n 2 "$main" thread
 end shm 0 && [ ! -s "$err" ]
-ok $? "who waits 3 s with RCX_WAIT=block uses less than 0.2 s of CPU"
+ok $? "a rank that waits 3 s with RCX_WAIT=block uses less than 0.2 s of CPU"
 end tcp 0 && [ ! -s "$err" ]
-ok $? "who waits 3 s with RCX_WAIT=block uses less than 0.2 s of CPU, over TCP"
+ok $? "a rank that waits 3 s with RCX_WAIT=block uses less than 0.2 s of CPU, over TCP"
 need=24
 end thread 0 && [ ! -s "$err" ]
 ok $? "the progress thread completes 10 MB without calls, idles, and ends"
@@ -51,21 +51,21 @@ try "without wakeup there is no descriptor" 1 no-wakeup
 for wait in auto poll yield block; do
     try "RCX_WAIT=$wait: 64 operations of 3 ranks, waited for in any order" 3 \
         -x RCX_WAIT=$wait many
-    try "RCX_WAIT=$wait: waits of 3 ranks whose time is up break nothing" 3 \
+    try "RCX_WAIT=$wait: waits of 3 ranks that time out break nothing" 3 \
         "${still[@]}" -x RCX_WAIT=$wait wait_for
 done
-try "waits of 3 ranks whose time is up break nothing, over TCP, asleep" 3 \
+try "waits of 3 ranks that time out break nothing, over TCP, asleep" 3 \
     "${still[@]}" -x RCX_WAIT=block "${tcp[@]}" wait_for
-try "waits whose time is up break nothing beside the progress thread" 3 \
+try "waits that time out break nothing beside the progress thread" 3 \
     "${still[@]}" -x RCX_PROGRESS=thread wait_for
 try "RCX_PROGRESS=thread: 64 operations of 3 ranks" 3 -x RCX_PROGRESS=thread \
     many
 
 need=14
 sentence="8 ranks on 2 cores: an allreduce of 8 B takes less than 200 us"
-run 0 "$rcxrun" -n 8 "$main" crowd && [ ! -s "$err" ]
+run 0 "$rcxrun" -n 8 "$main" oversubscribed && [ ! -s "$err" ]
 status=$?
-if [ $status -eq 0 ] && grep -q whoever "$out"; then
+if [ $status -eq 0 ] && grep -q "other processes" "$out"; then
     sentence+=" # SKIP needs the right to real-time priority"
 elif [ $status -eq 0 ]; then
     awk '{ exit !($1 < 200) }' "$out"

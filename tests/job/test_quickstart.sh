@@ -80,12 +80,12 @@ set -o pipefail
 
 (install_missing absent) >"$out" 2>"$err"
 [ $? -eq 1 ] && prints '^installing thing$' && prints '^   Get:1 of a mirror$'
-ok $? "what apt-get is doing is shown"
+ok $? "the progress of apt-get is shown"
 
 as_root() { echo "no route" && return 100; }
 (install_missing absent) >"$out" 2>"$err"
 [ $? -eq 1 ] && grep -q '^failed (100): apt_get update' "$err" &&
     grep -q '^no route$' "$err"
-ok $? "so is all that it said, if it fails"
+ok $? "so is its whole output, if it fails"
 
 end_tests

@@ -178,7 +178,7 @@ run 0 "$rcxrun" -np 2 echo here && [ "$(grep -c here "$out")" -eq 2 ] && run 2 "
 ok $? "-np N is -n N, and -V is --version"
 run 1 sh -c '"$1" -p -n 2 echo here >/dev/full' sh "$rcxrun" && says 'output of ranks could not be written' \
     && run 0 sh -c '"$1" -p -n 2 echo here | head -n 1' sh "$rcxrun" && [ ! -s "$err" ]
-ok $? "lines of ranks that cannot be written are told, but to a reader that left"
+ok $? "output that cannot be written is an error, unless the reader has closed the pipe"
 
 run 0 "$rcxrun" -n 2 echo -n 3 --prefix -k && [ "$(cat "$out")" = "3 --prefix -k3 --prefix -k" ]
 ok $? "options after the program are the program's"
@@ -302,7 +302,7 @@ ok $? "shared memory that a process has open is kept"
 kill "$holder"
 wait "$holder" 2>/dev/null
 run 0 "$rcxrun" -n 1 touch "$held" && [ ! -e "$held" ]
-ok $? "shared memory of this job that nobody has open is removed"
+ok $? "shared memory of this job that no process has open is removed"
 
 # Segments that do not belong to the job.
 run 0 "$rcxrun" -n 2 sh -c 'ipcmk -M 4096 >"$0.$PMIX_RANK"' "$scratch/segment"

@@ -11,13 +11,13 @@ rcxrun=$(realpath "$1")
 main=$(realpath "$2")
 bound=(timeout -k 5 120)
 
-# reaches RANKS WHOM WHAT OPTION...
+# reaches RANKS TARGET TEXT OPTION...
 reaches()
 {
-    local -r ranks=$1 whom=$2 what=$3
+    local -r ranks=$1 target=$2 text=$3
     shift 3
-    run 0 "$rcxrun" -n "$ranks" "$@" "$main" "$whom" && [ ! -s "$err" ]
-    ok $? "$ranks ranks reach $what"
+    run 0 "$rcxrun" -n "$ranks" "$@" "$main" "$target" && [ ! -s "$err" ]
+    ok $? "$ranks ranks reach $text"
 }
 
 reaches 1 all "their own memory"

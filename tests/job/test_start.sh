@@ -86,7 +86,7 @@ declare -A refused=(
 )
 declare -A reason=(
     [undumpable]="rank 1 is not dumpable"
-    [userns]="ranks 0 and 1 are of different user namespaces"
+    [userns]="ranks 0 and 1 have different user namespaces"
 )
 declare -A what=(
     [undumpable]="a rank that is not dumpable"
@@ -107,10 +107,10 @@ for case in undumpable userns; do
     ok $? "${what[$case]}: only its own node is warned"
     run 0 "${launch[@]}" -n 2 --nodes 2 "${rank_1[@]}" "${words[@]}" -- \
         "$main" launch && says_nothing
-    ok $? "${what[$case]}: alone on its node, it is not worth a warning"
+    ok $? "${what[$case]}: alone on its node, it does not warn"
     run 0 "${launch[@]}" -n 2 -x RCX_UCX_TLS=all "${rank_1[@]}" "${words[@]}" \
         -- "$main" launch && says_nothing
-    ok $? "${what[$case]}: what the user chose stays, without a word"
+    ok $? "${what[$case]}: the user's choice stays, without a warning"
 done
 
 run 0 "${launch[@]}" -n 3 "${large[@]}" && says_nothing
@@ -137,7 +137,7 @@ if "${with_shm[@]}" 1m true 2>/dev/null; then
     # without this failure the tests above would show nothing
     ! run 0 "${with_shm[@]}" 1m "${launch[@]}" -n 2 -x RCX_UCX_TLS=posix,self \
         "$main" launch >/dev/null && ! grep -q '^rcx warning' "$err"
-    ok $? "1 MB of shared memory: a user who insists on it gets an error"
+    ok $? "1 MB of shared memory: it is an error where the user requires it"
     run 0 "${with_shm[@]}" 1m "${launch[@]}" -n 2 "${rank_1[@]}" \
         env LD_PRELOAD="$undumpable" -- "${large[@]}" \
         && warns 2 "rank 1 is not dumpable" && warns 2 "1048576 available"
@@ -153,9 +153,9 @@ for setting in RCX_ALLREDUCE=ring RCX_ALLREDUCE=auto:segment=64K \
     RCX_REDUCE=binomial:window=3 RCX_REDUCE_SCATTER=ring RCX_ORDER=rank; do
     run $ERR_CONFIG "${launch[@]}" --keep-going -n 4 "${rank_1[@]}" \
         env $setting -- "$main" launch \
-        && says 1 "^rcx " && says 1 "^rcx error: \[0\] ${setting%%=*} of rank 1 is \
-not that of rank 0: .* must be equal on all ranks"
-    ok $? "$setting on one rank is an error on all, said once"
+        && says 1 "^rcx " && says 1 "^rcx error: \[0\] ${setting%%=*} of rank 1 \
+differs from that of rank 0: .* must be equal on all ranks"
+    ok $? "$setting on one rank is an error on all, logged once"
 done
 run 0 "${launch[@]}" -n 4 "${rank_1[@]}" env RCX_ORDER=same RCX_WAIT=yield \
     RCX_PLAN_CACHE=0 RCX_ISA=baseline RCX_LOG=error -- "$main" launch \
@@ -176,39 +176,39 @@ all_fail() { # N COMMAND...
 
 all_fail 4 env RCX_WAIT=blcok "$main" launch && says 1 "^rcx " \
     && says 1 '^rcx error: \[0\] RCX_WAIT=blcok: .*; did you mean block?$'
-ok $? "a value that is wrong everywhere is said once"
+ok $? "a value that is wrong everywhere is logged once"
 all_fail 4 "${rank_1[@]}" env RCX_TIMEOUT=500 -- "$main" launch && says 1 "^rcx " \
     && says 1 '^rcx error: \[1\] RCX_TIMEOUT=500: '
-ok $? "a value that is wrong on one rank is said by it, and an error on all"
+ok $? "a value that is wrong on one rank is logged by it, and an error on all"
 run 0 "${launch[@]}" -n 4 -x RCX_ALREDUCE=ring "$main" launch && says 1 "" \
     && says 1 '\[0\] RCX_ALREDUCE: .*; did you mean RCX_ALLREDUCE?$'
-ok $? "a variable that nobody reads is said once"
+ok $? "an unknown RCX variable is logged once"
 run 0 "${launch[@]}" -n 4 "${rank_1[@]}" env RCX_ALREDUCE=ring -- "$main" \
     launch && says 1 "" && says 1 '\[1\] RCX_ALREDUCE: no such variable'
-ok $? "a variable that nobody reads, on one rank, is said by it"
+ok $? "an unknown RCX variable on one rank is logged by it"
 
 # With more ranks, one rank of each node compares the settings for the others.
 many=("${launch[@]}" --keep-going -n 10 --nodes 2)
 run 0 "${many[@]}" "$main" launch && says_nothing
-ok $? "ten ranks on two nodes start, and say nothing"
+ok $? "ten ranks on two nodes start, and log nothing"
 run $ERR_CONFIG "${many[@]}" "${rank_1[@]}" env RCX_ORDER=canonical -- "$main" \
     launch && says 1 "^rcx " && says 1 '^rcx error: \[0\] RCX_ORDER of rank 1 '
-ok $? "of ten a setting of one is an error on all, said once"
+ok $? "a setting of one rank of ten is an error on all, logged once"
 all_fail 10 "${rank_1[@]}" env RCX_TIMEOUT=500 -- "$main" launch && says 1 "^rcx " \
     && says 1 '^rcx error: \[1\] RCX_TIMEOUT=500: '
-ok $? "of ten a value that is wrong on one is said by it, and an error on all"
+ok $? "a value that is wrong on one rank of ten is logged by it, and an error on all"
 run 0 "${many[@]}" "${rank_1[@]}" env RCX_ALREDUCE=ring -- "$main" launch \
     && says 1 "" && says 1 '\[1\] RCX_ALREDUCE: no such variable'
-ok $? "of ten what one has to say is said by it"
+ok $? "a warning of one rank of ten is logged by it"
 
 # Rank 0 logs "rcx info: [0] TEXT" for each of these; the other ranks log
 # nothing
 chosen=("RCX [0-9.]*: 3 ranks, 3 on this node; bootstrap pmix, network UCX "
     "UCX may use tcp,self (set by the user); rendezvous from 32K on (set by"
-    "who waits sleeps after [0-9]* empty polls; threads serialized; kernels "
+    "a waiting rank sleeps after [0-9]* empty polls; threads serialized; kernels "
     "started in [0-9.]* ms: launcher [0-9.]*, network [0-9.]*, peers [0-9.]*$"
     "lanes to rank [12]: tcp/"
-    "allreduce of 1 float64, sum on communicator 1 of 3: direct$")
+    "allreduce of 1 float64, sum on communicator 1 of 3 ranks: direct$")
 info() { # LEVEL RANKS
     run 0 "${launch[@]}" -n 3 -x RCX_LOG="$1" -x RCX_WAIT=block \
         -x RCX_UCX_TLS=tcp,self -x UCX_NET_DEVICES=lo \
@@ -232,17 +232,17 @@ ok $? "RCX_LANES=node: memory is mapped"
 lane 0 auto all "2 ranks of this node send through mapped memory"
 ok $? "RCX_LANES=auto: memory is mapped where that can be"
 lane 0 auto tcp,self "no mapped memory inside the node: "
-ok $? "RCX_LANES=auto: why it is not, is said"
+ok $? "RCX_LANES=auto: the reason is logged where it is not"
 lane 0 ucp all "no mapped memory inside the node: RCX_LANES=ucp"
 ok $? "RCX_LANES=ucp: by UCX's messages alone"
-lane 4 node tcp,self "RCX_LANES=node: "
+lane 4 node tcp,self "RCX_LANES=node: mapped memory cannot be used: "
 ok $? "RCX_LANES=node: without mapped memory it is an error"
 
 info info && ! grep -q '\[[12]\]' "$err"
-ok $? "RCX_LOG=info tells what was chosen, once"
-info debug && grep -q '\[1\] who waits' "$err" \
+ok $? "RCX_LOG=info logs what was chosen, once"
+info debug && grep -q '\[1\] a waiting rank' "$err" \
     && grep -q '^rcx debug: \[2\] allreduce of ' "$err"
-ok $? "RCX_LOG=debug has all ranks tell"
+ok $? "RCX_LOG=debug logs it on all ranks"
 
 # The launcher ends all ranks once one has failed; the error must be printed
 # before.
@@ -252,7 +252,7 @@ for _ in 1 2 3 4 5 6 7 8; do
         env RCX_TIMEOUT=500 -- "$main" launch \
         && says 1 '^rcx error: \[1\] RCX_TIMEOUT=500: ' || lost=1
 done
-ok $lost "the line of one rank is out before others leave"
+ok $lost "the error of one rank is printed before the job ends"
 
 # --- requests of rcx_init to PMIx ---
 need=28
@@ -281,7 +281,7 @@ accepted=0
 for change in "0 1" "0 200" "3 255" "4 255" "6 1" "7 255"; do
     run $ERR_LAUNCH "${launch[@]}" --keep-going -n 12 --nodes 3 \
         env LD_PRELOAD="$counts" ALTER="$change" "$main" launch \
-        && says 12 "what rank 0 published for its node has been altered" || accepted=1
+        && says 12 "the addresses that rank 0 published for its node are corrupt" || accepted=1
 done
 ok $accepted "a node's value that was altered is an error on every rank"
 
@@ -298,33 +298,33 @@ need=28
 
 run 0 "${launch[@]}" -n 12 --nodes 3 env LD_PRELOAD="$fabric" "$main" launch && says_nothing \
     && [ "$(grep -cx '10 endpoints' "$out")" -eq 12 ] && [ "$(grep -cx '4 on a node' "$out")" -eq 12 ]
-ok $? "UCX is told of 2 ceil(lg p) + 2 endpoints, and of the ranks of a node"
+ok $? "UCX expects 2 ceil(lg p) + 2 endpoints, and the number of ranks of a node"
 
 run 0 "${launch[@]}" -n 2 env LD_PRELOAD="$fabric" "$main" launch && [ "$(grep -cx '2 endpoints' "$out")" -eq 2 ]
-ok $? "and of no more than there are ranks"
+ok $? "and no more endpoints than there are ranks"
 
 run $ERR_TRANSPORT "${launch[@]}" --keep-going -n 2 env LD_PRELOAD="$fabric" FABRIC=closed "$main" launch \
-    && says 2 "^rcx error: .*ucp_worker_create .*RCX_UCX_TLS=tcp,self does without" \
+    && says 2 "^rcx error: .*ucp_worker_create .*set RCX_UCX_TLS=tcp,self)" \
     && run 0 "${launch[@]}" -n 2 -x RCX_UCX_TLS=tcp,self env LD_PRELOAD="$fabric" FABRIC=closed "$main" launch
-ok $? "a network that does not open is an error that says what does without it, and that is so"
+ok $? "a network that does not open is an error, and the setting that it recommends works"
 
 run 0 "${launch[@]}" -n 2 -x RCX_ERR_MODE=peer env LD_PRELOAD="$fabric" FABRIC=blink "$main" stress
-ok $? "a peer that is not found once is not dead"
+ok $? "a peer that one liveness probe misses has not failed"
 
 run 137 "${launch[@]}" -k -n 2 -x RCX_TIMEOUT=1s env LD_PRELOAD="$fabric" FABRIC=dies \
     FABRIC_VICTIM="$scratch/victim" "$blame" mapped
-ok $? "a peer that is killed while its memory is mapped is named, and nobody dies of it"
+ok $? "a peer that is killed while its memory is mapped is named, and no other rank crashes"
 
 # a machine with an RDMA device, simulated by its /sys
 with_rdma=(unshare --mount sh -c 'mkdir -p "$0/net" "$0/infiniband/mlx5_0" &&
     mount --bind /sys/class/net "$0/net" && mount --rbind "$0" /sys/class &&
     exec "$@"' "$scratch/class")
 nodes=(--nodes 2 -n 2 -x RCX_LOG=info -x RCX_UCX_TLS=tcp,self)
-whose() { [ "$(grep -c "rendezvous from $1 on" "$err")" -ge 1 ]; }
+threshold() { [ "$(grep -c "rendezvous from $1 on" "$err")" -ge 1 ]; }
 if "${with_rdma[@]}" true 2>"$err"; then
-    run 0 "${with_rdma[@]}" "$rcxrun" "${nodes[@]}" "$main" launch && whose auto \
-        && run 0 "$rcxrun" "${nodes[@]}" "$main" launch && whose '[0-9]*K' \
-        && run 0 "${with_rdma[@]}" "$rcxrun" "${nodes[@]}" -x RCX_UCX_RNDV_THRESH=3K "$main" launch && whose 3K
+    run 0 "${with_rdma[@]}" "$rcxrun" "${nodes[@]}" "$main" launch && threshold auto \
+        && run 0 "$rcxrun" "${nodes[@]}" "$main" launch && threshold '[0-9]*K' \
+        && run 0 "${with_rdma[@]}" "$rcxrun" "${nodes[@]}" -x RCX_UCX_RNDV_THRESH=3K "$main" launch && threshold 3K
     ok $? "between nodes with RDMA the rendezvous threshold is UCX's own, or the user's"
 else
     skip "no mounts of one's own" "between nodes with RDMA the rendezvous threshold is UCX's own"

@@ -81,7 +81,7 @@ for options in "" "--mode loop" --nonblocking "--nonblocking --vectors 9" "--per
     done
 done
 prints 'sendrecv of float64, 9 at once; 4 ranks' && prints 'bytes, count: of a message\.' \
-    && prints '^# Times are of a message' || bad=1
+    && prints '^# Times are per message' || bad=1
 perf 2 3 --coll sendrecv && says 'needs an even number of ranks, and has 3' && lines . 0 || bad=1
 ok $bad "messages go to and fro, one or several at once, in every form"
 
@@ -206,10 +206,10 @@ ok $? "--algo all leaves out what does not fit"
 
 perf 2 3 --algo all --op maxloc && says 'op maxloc is not defined on datatype float64' && lines . 0 \
     && [ "$(grep -c 'maxloc' "$err")" -eq 1 ]
-ok $? "where no algorithm fits, it is said why, once"
+ok $? "where no algorithm fits, the reason is logged once"
 
 perf 0 3 --algo ring:segment=4K --check=3 --min 64K --max 64K && clean && prints ' ring:segment=4096'
-ok $? "the table says how a row was carried out"
+ok $? "the table names the method of each row"
 
 # A row for each algorithm without segments, and one for each segment length
 # that cuts the vector.
@@ -319,7 +319,7 @@ run 2 "$perf" --op add && says 'one of max, min, sum, prod, .*, avg' && run 2 "$
 ok $? "an unknown name lists the known ones"
 
 # means OPTIONS WORD
-means() { run 2 "$perf" $1 && says "; did you mean $2? (rcx_perf --help"; }
+means() { run 2 "$perf" $1 && says "; did you mean $2? (try rcx_perf --help)$"; }
 means "--coll reduc" reduce && means "--type flaot64" float64 && means "--op summ" sum && means "--mode snyc" sync \
     && run 2 "$perf" --op xyzzy && ! says 'did you mean'
 ok $? "one that is nearly right is guessed"
@@ -333,7 +333,7 @@ ok $? "an unknown algorithm is the library's error, and lists the known ones"
 
 perf 2 3 --op maxloc && says 'op maxloc is not defined on datatype float64' && lines . 0 \
     && [ "$(grep -c 'maxloc' "$err")" -eq 1 ]
-ok $? "an op that the type has not is the library's error, said once"
+ok $? "an op that the type has not is the library's error, logged once"
 
 perf 2 3 --coll reduce --root 3 && says 'root=3: needs 0..2'
 ok $? "a root that is no rank is the library's error"
@@ -367,7 +367,7 @@ run 1 env RCX_ISA=abacus "$info" && prints '^! RCX_ISA  *abacus  *(NOT VALID; de
 ok $? "a value that is not valid is reported, and the rest is printed"
 
 run 0 env RCX_NO_SUCH=1 "$info" && says 'RCX_NO_SUCH: no such variable'
-ok $? "a variable that nobody reads is reported"
+ok $? "an unknown RCX variable is reported"
 
 run 0 env RCX_ISA=baseline "$info" --build && prints 'baseline  *available, in use' && lines 'in use' 1
 ok $? "the instruction set that the environment chose is in use"
@@ -380,7 +380,7 @@ run 0 "$rcxrun" -n 3 "$info" --launch && says_nothing && lines '^ *rank [0-2]  *
     && lines "^ *rank [01]  *UCX's messages: RCX_LANES=ucp$" 2 \
     && run 0 "$rcxrun" -n 2 -x RCX_ERR_MODE=peer "$info" --launch && says_nothing \
     && lines '^ *rank [01]  *mapped memory$' 2
-ok $? "--launch tells which way messages take to each rank, and why"
+ok $? "--launch prints the lane to each rank, and the reason"
 
 run 0 "$info" --launch && prints 'server  *none'
 ok $? "--launch finds no launcher where there is none"

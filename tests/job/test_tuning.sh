@@ -39,7 +39,7 @@ ok $? "a file without rules is none"
 printf 'allreduce tree\nalreduce ring\n' >"$file.wrong"
 run 2 "$rcxrun" -n 3 -x RCX_TUNING="$file.wrong" "$perf" --iters 3 \
     && [ "$(grep -c 'line 2: "alreduce" is no collective.*did you mean allreduce' "$err")" -eq 1 ]
-ok $? "a rule that is not valid is an error, said once, with its line"
+ok $? "a rule that is not valid is an error, logged once, with its line"
 
 # shellcheck disable=SC2016
 run 2 "$rcxrun" -n 3 bash -c '
@@ -65,9 +65,9 @@ run 0 "$rcxrun" -n 3 -x RCX_TUNING="$file" "$perf" --iters 3 --check && says_not
 ok $? "which RCX takes"
 
 rules >"$folder/before"
-run 0 "$rcxrun" -n 3 "$tune" -o "$file" "${quick[@]}" && [ "$(grep -c 'has its rules' "$out")" -eq 11 ] \
+run 0 "$rcxrun" -n 3 "$tune" -o "$file" "${quick[@]}" && [ "$(grep -c 'skipped, as the file has its rules' "$out")" -eq 11 ] \
     && rules | cmp - "$folder/before"
-ok $? "what the file has is not measured again"
+ok $? "collectives that the file has are not measured again"
 run 0 "$rcxrun" -n 4 --nodes 2 "$tune" -o "$file" -c allreduce,barrier "${quick[@]}" \
     && rules | grep -v 'per-node=2\|^machine' | cmp - "$folder/before" \
     && [ "$(rules | grep -c '^barrier ranks=4 nodes=2 per-node=2 ')" -eq 1 ]
@@ -93,9 +93,9 @@ if command -v mpirun >/dev/null; then
     ok $? "rcx_tune runs under mpirun"
 fi
 grep -v '^barrier ranks=3' "$file" >"$file.cut" # as after an interrupted run
-run 0 "$rcxrun" -n 3 "$tune" -o "$file.cut" "${quick[@]}" && [ "$(grep -c 'has its rules' "$out")" -eq 10 ] \
+run 0 "$rcxrun" -n 3 "$tune" -o "$file.cut" "${quick[@]}" && [ "$(grep -c 'skipped, as the file has its rules' "$out")" -eq 10 ] \
     && grep -q '^barrier ranks=3' "$file.cut"
-ok $? "who was interrupted goes on"
+ok $? "an interrupted run is continued"
 
 run 1 "$rcxrun" -n 2 "$tune" -o "$folder/no/such" -c barrier "${quick[@]}" && says 'No such file'
 ok $? "a file that cannot be written is an error"
@@ -110,15 +110,15 @@ run 0 "$info" --explain allreduce --bytes 64K -n 48 --nodes 6 && says_nothing &&
     && prints "hierarchical:leaders=8, by RCX's rule \"allreduce " && prints '^ *[0-9.]*  ring$'
 ok $? "--explain names the rule, and prices"
 run 0 env RCX_ORDER=canonical "$info" --explain allreduce -n 6 && prints '-  ring .*keeps order level same' \
-    && run 0 env RCX_ALLREDUCE=tree "$info" --explain allreduce && prints 'tree, because RCX_ALLREDUCE asks for it'
-ok $? "--explain says what ruled an algorithm out, and who asked for one"
+    && run 0 env RCX_ALLREDUCE=tree "$info" --explain allreduce && prints 'tree, as RCX_ALLREDUCE prescribes it'
+ok $? "--explain gives the reason why an algorithm was excluded or chosen"
 run 2 "$info" --explain allsum && says 'allsum: no such collective.*; valid: .*allreduce'
 ok $? "--explain lists the collectives where it is asked for another"
 run 0 "$info" --explain allreduce --bytes 64K -n 4 --cores 2 --bound && prints '^  hierarchical.*by RCX.s rule' \
-    && prints '-  hierarchical .*goes by cores' && prints ', 1 node with up to 4 each' \
+    && prints '-  hierarchical .*has no price where ranks share cores' && prints ', 1 node with up to 4 each' \
     && run 0 "$info" --explain allreduce --bytes 64K -n 4 --cores 2 && prints '-  hierarchical .*needs nodes or cores' \
     && run 0 "$info" --explain allreduce --bytes 64K -n 4 --cores 4 --bound && prints '-  hierarchical .*needs nodes or cores'
-ok $? "--bound has ranks take turns on cores, where these are shared"
+ok $? "--bound explains ranks that are bound to cores and share them"
 run 2 "$info" --explain alreduce && says 'did you mean allreduce' && run 2 "$info" --explain bcast --bytes 8X \
     && run 2 "$info" --explain bcast -n 2 --nodes 3
 ok $? "--explain refuses what is no call"

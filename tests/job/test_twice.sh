@@ -47,6 +47,6 @@ try "a child that sums before its parent" "$rcxrun" -n 3 -- "$main" before
 run 0 "$rcxrun" -k -n 2 -x RCX_TIMEOUT=5s "$main" gone ||
     run 1 "$rcxrun" -k -n 2 -x RCX_TIMEOUT=5s "$main" gone
 ! grep -v '^rcxrun: ' "$err"
-ok $? "a rank that ended before its first call is said to have ended"
+ok $? "a rank that ended before its first call is reported as ended"
 
 end_tests

@@ -18,7 +18,7 @@ host=$(uname -n)
 # transports and both hosts.
 is_clear() {
     local -r from=$1 lines=$(grep -c '^rcx error: ' "$err")
-    local -r why="no transport of UCX_TLS=$2 leads from $host to rank [0-9]* on $host"
+    local -r why="no transport of UCX_TLS=$2 connects $host to rank [0-9]* on $host"
     [ "$lines" -ge 1 ] && [ "$lines" -le "$from" ] &&
         [ "$(grep -c "^rcx error: \[[0-9]*\] .*$why" "$err")" -ge 1 ] &&
         [ -z "$(grep '^rcx error: ' "$err" | cut -d' ' -f3 | uniq -d)" ]
@@ -43,7 +43,7 @@ for setting in X=1 RCX_WAIT=block RCX_PROGRESS=thread \
     for ranks in 2 4; do
         run 0 env RCX_CHECK=off UCX_TLS=self "$setting" "$rcxrun" -k -n $ranks \
             "$main" && is_clear $ranks self &&
-            [ "$(grep -c 'leads from' "$err")" -eq $ranks ]
+            [ "$(grep -c 'no transport of UCX_TLS=.* connects ' "$err")" -eq $ranks ]
         ok $? "$ranks ranks, one that only receives, ${setting#X=1}"
     done
 done

@@ -46,7 +46,7 @@ symbols() { nm -D --defined-only "$1" | awk '{print $3}' | sort; }
 
 run 0 describe "$source/include" "$scratch/now.abi" \
     && diff <(symbols "$librcx") <(symbols "$scratch/librcx.so") >"$out"
-ok $? "what is looked at is what librcx exports"
+ok $? "the symbols that are compared are those that librcx exports"
 
 if [ "${4-}" = write ]; then
     cp "$scratch/now.abi" "$stored"

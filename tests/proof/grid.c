@@ -27,7 +27,7 @@ struct grid {
     enum proof_extent extent;
     struct proof_summary *summary;
     rcx_order_t least_held[LEVELS]; /* by stated level */
-    struct proof_case told[LEVELS];
+    struct proof_case example[LEVELS];
 };
 
 /* The quick grid has every count and place for some sizes. For the others it
@@ -40,12 +40,12 @@ static bool takes(const struct grid *g, int size, int i)
 
 /* ---- One case ------------------------------------------------------------ */
 
-static void note_level(struct grid *g, const struct proof_case *c,
-                       const struct proof_report *report)
+static void record_level(struct grid *g, const struct proof_case *c,
+                         const struct proof_report *report)
 {
     if (report->held < g->least_held[report->stated])
         g->least_held[report->stated] = report->held;
-    g->told[report->stated] = *c;
+    g->example[report->stated] = *c;
 }
 
 /* Estimate the size of a case by the schedule of the first rank. */
@@ -94,7 +94,7 @@ static bool prove(struct grid *g, const struct proof_case *c)
     }
     good = proof_prove(c, &options, &report);
     if (good)
-        note_level(g, c, &report);
+        record_level(g, c, &report);
     else
         snprintf(g->summary->text, PROOF_TEXT, "%s", report.text);
     g->summary->cases++;
@@ -338,7 +338,7 @@ static bool check_levels(const struct grid *g)
                                         "CANONICAL"};
 
     for (int i = 0; i < LEVELS; i++) {
-        if (!g->told[i].algo || g->least_held[i] == (rcx_order_t)i)
+        if (!g->example[i].algo || g->least_held[i] == (rcx_order_t)i)
             continue;
         /* other lengths of segments may choose phases that keep less */
         if (g->algo->is_by_nodes && i == RCX_ORDER_RANK)
@@ -346,7 +346,7 @@ static bool check_levels(const struct grid *g)
         snprintf(g->summary->text, PROOF_TEXT,
                  "%s %s states %s (as for p=%d), but keeps %s in all cases",
                  rcx_coll_name(g->algo->coll), g->algo->name, names[i],
-                 g->told[i].size, names[g->least_held[i]]);
+                 g->example[i].size, names[g->least_held[i]]);
         return false;
     }
     return true;

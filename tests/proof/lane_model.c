@@ -97,9 +97,9 @@ static void drain(struct lane_state *s, struct lane_rank *r)
 
 /* ---- Transitions within one rank ----------------------------------------- */
 
-static int turn_of(const struct lane_model *m, int message)
+static int lap_of(const struct lane_model *m, int message)
 {
-    return m->mutant == LANE_SAME_TURN ? 1 : message / LANE_SLOTS + 1;
+    return m->mutant == LANE_SAME_LAP ? 1 : message / LANE_SLOTS + 1;
 }
 
 static bool is_whole(const struct lane_model *m, int message)
@@ -162,16 +162,16 @@ static void end_sending(const struct lane_model *m, struct lane_rank *r, int me)
     go_on_sending(m, r, me);
 }
 
-static void go_on_taking(const struct lane_model *m, struct lane_rank *r)
+static void go_on_receiving(const struct lane_model *m, struct lane_rank *r)
 {
     const int parts = parts_before(m, r->taken);
 
-    if (parts - r->parts_told >= m->parts_told) {
-        r->parts_told = (uint8_t)parts;
-        begin_store(m, r, PARTS_TAKEN);
-    } else if (r->taken - r->told >= m->slots_told) {
-        r->told = r->taken;
-        begin_store(m, r, SLOTS_TAKEN);
+    if (parts - r->parts_returned >= m->parts_batch) {
+        r->parts_returned = (uint8_t)parts;
+        begin_store(m, r, PARTS_RETURNED);
+    } else if (r->taken - r->returned >= m->slots_batch) {
+        r->returned = r->taken;
+        begin_store(m, r, SLOTS_RETURNED);
     } else {
         r->at = r->read < r->taken ? READ_TAG : LOOK;
     }
@@ -183,7 +183,7 @@ static void end_store(const struct lane_model *m, struct lane_rank *r, int me)
 
     r->what = r->saw = 0;
     if (what != HEAD)
-        go_on_taking(m, r);
+        go_on_receiving(m, r);
     else if (m->mutant == LANE_HEAD_FIRST)
         r->at = PUT_DATA;
     else
@@ -213,12 +213,12 @@ static bool receive(struct lane_model *m, struct lane_state *s, int me)
         check(m, r, load(s, me, me, data_of(m, r->read)));
         r->taken = ++r->read;
         r->events = 1;
-        go_on_taking(m, r);
-    } else if (load(s, me, me, HEAD + slot) != turn_of(m, r->read)) {
+        go_on_receiving(m, r);
+    } else if (load(s, me, me, HEAD + slot) != lap_of(m, r->read)) {
         go_on_sending(m, r, me);
-    } else if (m->mutant == LANE_TELLS_FIRST) {
+    } else if (m->mutant == LANE_RETURNS_FIRST) {
         r->taken++;
-        go_on_taking(m, r);
+        go_on_receiving(m, r);
     } else {
         r->at = READ_TAG;
     }
@@ -232,8 +232,9 @@ static bool find_room(struct lane_model *m, struct lane_state *s, int me)
     struct lane_rank *r = &s->ranks[me];
     const bool finds_slot = r->at == FIND_SLOT;
     uint8_t *room = finds_slot ? &r->room : &r->parts_room;
-    const int told = load(s, me, !me, finds_slot ? SLOTS_TAKEN : PARTS_TAKEN);
-    const int now = told + (finds_slot ? LANE_SLOTS : m->parts);
+    const int returned =
+        load(s, me, !me, finds_slot ? SLOTS_RETURNED : PARTS_RETURNED);
+    const int now = returned + (finds_slot ? LANE_SLOTS : m->parts);
 
     if (now > *room) {
         *room = (uint8_t)now;
@@ -266,16 +267,16 @@ static bool store(struct lane_model *m, struct lane_state *s, int me)
     struct lane_rank *r = &s->ranks[me];
     const bool wakes = m->sleepers >> !me & 1, sends = r->what == HEAD;
     const enum lane_mutant unfenced =
-        sends ? LANE_NO_FENCE_PUBLISHING : LANE_NO_FENCE_TELLING;
+        sends ? LANE_NO_FENCE_PUBLISHING : LANE_NO_FENCE_RETURNING;
 
     if (!put(m, s, me, sends ? !me : me,
              sends ? HEAD + r->sent % LANE_SLOTS : r->what,
-             sends                    ? turn_of(m, r->sent)
-             : r->what == SLOTS_TAKEN ? r->told
-                                      : r->parts_told,
+             sends                       ? lap_of(m, r->sent)
+             : r->what == SLOTS_RETURNED ? r->returned
+                                         : r->parts_returned,
              wakes && m->mutant != unfenced))
         return false;
-    if (!wakes || (m->mutant == LANE_TELLS_ALONE && !sends))
+    if (!wakes || (m->mutant == LANE_RETURNS_SILENTLY && !sends))
         end_store(m, r, me);
     else if (m->mutant != LANE_SEES_FIRST)
         r->at = SEE;
@@ -401,7 +402,7 @@ const char *lane_move_name(const struct lane_state *s, int rank,
     if (move != LANE_STEP)
         return others[move];
     if (r->at == STORE && r->what != HEAD)
-        return r->what == SLOTS_TAKEN ? "tells slots" : "tells parts";
+        return r->what == SLOTS_RETURNED ? "returns slots" : "returns parts";
     return op_names[r->at];
 }
 

@@ -27,15 +27,15 @@ enum { LANE_SLOTS = 2, LANE_PARTS_MOST = 2, LANE_PENDING_MOST = 16 };
 enum lane_mutant {
     LANE_SOUND,
     LANE_NO_FENCE_PUBLISHING,
-    LANE_NO_FENCE_TELLING,
+    LANE_NO_FENCE_RETURNING,
     LANE_NO_FENCE_ARMING,
-    LANE_HEAD_FIRST,   /* a head is stored before its message */
-    LANE_SEES_FIRST,   /* ASLEEP is loaded before the store */
-    LANE_ARMS_LAST,    /* the rank arms after polling */
-    LANE_TELLS_ALONE,  /* returns slots without a wake-up */
-    LANE_TELLS_FIRST,  /* slots are returned before they are read */
-    LANE_SEES_NO_ROOM, /* writes without room */
-    LANE_SAME_TURN     /* every lap has the same number */
+    LANE_HEAD_FIRST,       /* a head is stored before its message */
+    LANE_SEES_FIRST,       /* ASLEEP is loaded before the store */
+    LANE_ARMS_LAST,        /* the rank arms after polling */
+    LANE_RETURNS_SILENTLY, /* returns slots without a wake-up */
+    LANE_RETURNS_FIRST,    /* slots are returned before they are read */
+    LANE_SEES_NO_ROOM,     /* writes without room */
+    LANE_SAME_LAP          /* every lap has the same number */
 };
 
 enum lane_verdict {
@@ -50,8 +50,8 @@ enum lane_verdict {
 /* Words in the segment of a rank; its peer sends there. */
 enum lane_cell {
     ASLEEP,
-    SLOTS_TAKEN,
-    PARTS_TAKEN,
+    SLOTS_RETURNED,
+    PARTS_RETURNED,
     HEAD,
     TAG = HEAD + LANE_SLOTS,
     DATA = TAG + LANE_SLOTS,
@@ -62,10 +62,10 @@ enum lane_cell {
 /* All fields are bytes, so that equal states have equal bytes. */
 struct lane_rank {
     uint8_t at;
-    uint8_t what; /* what it stores: HEAD, SLOTS_TAKEN or PARTS_TAKEN */
+    uint8_t what; /* what it stores: HEAD, SLOTS_RETURNED or PARTS_RETURNED */
     uint8_t saw;  /* whether it saw the peer asleep */
     uint8_t events, is_armed, is_woken, strays;
-    uint8_t taken, read, told, parts_told;
+    uint8_t taken, read, returned, parts_returned;
     uint8_t sent, room, parts_room;
     uint8_t pending; /* number of queued stores; these, oldest first: */
     uint8_t cells[LANE_PENDING_MOST], values[LANE_PENDING_MOST];
@@ -83,8 +83,8 @@ struct lane_model {
     int messages[2];   /* number of messages that each rank sends */
     unsigned whole;    /* a bit for each message that is in the ring */
     int parts;         /* number of parts of the ring */
-    int slots_told;    /* slots that are returned at once */
-    int parts_told;
+    int slots_batch;   /* slots that are returned at once */
+    int parts_batch;
     int strays; /* wake-ups of a rank that its peer has not caused */
     /* results of all steps so far: */
     enum lane_verdict verdict;

@@ -282,7 +282,7 @@ static bool prove_run(struct proof *p, struct proof_memory *m)
 /* No rank may leave the barrier before the late one has entered. Sends are
  * eager: with rendezvous, waiting for a receiver could make a barrier of a
  * schedule that is none. */
-static bool prove_nobody_early(struct proof *p, struct proof_memory *m)
+static bool prove_no_rank_leaves_early(struct proof *p, struct proof_memory *m)
 {
     const int size = p->s.size;
     const int step = size <= ALL_LATE ? 1 : size / 4;
@@ -494,7 +494,7 @@ static bool prove_runs(struct proof *p)
         good = prove_run(p, &m);
     }
     if (good && is_barrier(p))
-        good = prove_nobody_early(p, &m);
+        good = prove_no_rank_leaves_early(p, &m);
     proof_memory_close(&m);
     rcx_heap_free(p->s.heap, p->first_run);
     return good;

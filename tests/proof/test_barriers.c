@@ -40,7 +40,7 @@ static int rounds_of(int size, int radix)
     return rounds;
 }
 
-static void dissemination_tells_everybody_in_every_round(void **state)
+static void dissemination_sends_from_every_rank_in_every_round(void **state)
 {
     (void)state;
     for (int p = 1; p <= SIZES; p++) {
@@ -51,7 +51,7 @@ static void dissemination_tells_everybody_in_every_round(void **state)
     }
 }
 
-static void a_tree_tells_everybody_once_up_and_once_down(void **state)
+static void a_tree_sends_once_up_and_once_down_each_edge(void **state)
 {
     (void)state;
     for (int p = 1; p <= SIZES; p++) {
@@ -62,7 +62,7 @@ static void a_tree_tells_everybody_once_up_and_once_down(void **state)
     }
 }
 
-static void recursive_doubling_tells_everybody_of_the_cube(void **state)
+static void recursive_doubling_sends_along_every_dimension(void **state)
 {
     (void)state;
     for (int p = 1; p <= SIZES; p++) {
@@ -75,7 +75,7 @@ static void recursive_doubling_tells_everybody_of_the_cube(void **state)
     }
 }
 
-static void a_double_ring_tells_everybody_twice(void **state)
+static void a_double_ring_sends_twice_from_every_rank(void **state)
 {
     (void)state;
     for (int p = 2; p <= SIZES; p++)
@@ -85,10 +85,10 @@ static void a_double_ring_tells_everybody_twice(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dissemination_tells_everybody_in_every_round),
-        cmocka_unit_test(a_tree_tells_everybody_once_up_and_once_down),
-        cmocka_unit_test(recursive_doubling_tells_everybody_of_the_cube),
-        cmocka_unit_test(a_double_ring_tells_everybody_twice),
+        cmocka_unit_test(dissemination_sends_from_every_rank_in_every_round),
+        cmocka_unit_test(a_tree_sends_once_up_and_once_down_each_edge),
+        cmocka_unit_test(recursive_doubling_sends_along_every_dimension),
+        cmocka_unit_test(a_double_ring_sends_twice_from_every_rank),
     };
 
     return cmocka_run_group_tests_name("barriers", tests, NULL, NULL);

@@ -27,29 +27,30 @@ static void draw_counts(int p, uint64_t *random)
 
 /* ---- By the definition: every block in transit --------------------------- */
 
-struct told {
+struct lengths {
     size_t count[MOST]; /* blocks that each rank has received */
     size_t length[MOST][MOVES];
 };
 
 /* Move all blocks of distance way by this digit, and record them at their new
  * rank. */
-static void move(struct told *told, int p, int (*at)[MOST], int way, int by)
+static void move(struct lengths *lengths, int p, int (*at)[MOST], int way,
+                 int by)
 {
     for (int giver = 0; giver < p; giver++) {
         const int rank = at[giver][way] = (at[giver][way] + by) % p;
 
-        told->length[rank][told->count[rank]++] =
+        lengths->length[rank][lengths->count[rank]++] =
             counts[giver][(giver + way) % p];
     }
 }
 
-static void walk(struct told *told, int p, int radix)
+static void walk(struct lengths *lengths, int p, int radix)
 {
     static int at[MOST][MOST];
     int weight = 1;
 
-    memset(told->count, 0, sizeof told->count);
+    memset(lengths->count, 0, sizeof lengths->count);
     for (int giver = 0; giver < p; giver++)
         for (int way = 0; way < p; way++)
             at[giver][way] = giver;
@@ -59,7 +60,7 @@ static void walk(struct told *told, int p, int radix)
         for (int digit = 1; digit < radix; digit++)
             for (int way = 1; way < p; way++)
                 if (way / weight % radix == digit)
-                    move(told, p, at, way, digit * weight);
+                    move(lengths, p, at, way, digit * weight);
     for (int giver = 0; giver < p; giver++)
         for (int way = 0; way < p; way++)
             assert_int_equal(at[giver][way], (giver + way) % p);
@@ -82,19 +83,19 @@ static void set_buffers(struct simulation *s)
     }
 }
 
-static void check(const struct simulation *s, const struct told *told)
+static void check(const struct simulation *s, const struct lengths *lengths)
 {
     for (int r = 0; r < s->size; r++) {
         for (int giver = 0; giver < s->size; giver++)
             assert_true(vectors[r][giver] == counts[giver][r]);
-        for (size_t k = 0; k < told->count[r]; k++)
-            assert_true(scratch[r][k] == told->length[r][k]);
+        for (size_t k = 0; k < lengths->count[r]; k++)
+            assert_true(scratch[r][k] == lengths->length[r][k]);
     }
 }
 
 static void prove(const struct rcx_algo *algo, int p, int radix, uint64_t seed)
 {
-    static struct told told;
+    static struct lengths lengths;
     const struct rcx_reducer reducer = {.elem_bytes = sizeof(size_t)};
     enum rcx_alias alias[MOST];
     struct rcx_heap heap = RCX_HEAP_INIT;
@@ -115,18 +116,18 @@ static void prove(const struct rcx_algo *algo, int p, int radix, uint64_t seed)
         alias[r] = RCX_ALIAS_SAME;
     call.shape.params[0] = radix; /* limit is 0: it is for the second step */
     draw_counts(p, &seed);
-    walk(&told, p, radix < p ? radix : p > 2 ? p : 2);
+    walk(&lengths, p, radix < p ? radix : p > 2 ? p : 2);
     if (!simulation_open(&s, &call))
         fail_msg("p=%d, radix %d: %s", p, radix, s.text);
     set_buffers(&s);
     if (!simulation_run(&s, &run))
         fail_msg("p=%d, radix %d: %s", p, radix, s.text);
-    check(&s, &told);
+    check(&s, &lengths);
     for (int r = 0; r < p; r++)
-        assert_int_equal(algo->passing(&s.ranks[r].shape), told.count[r]);
+        assert_int_equal(algo->passing(&s.ranks[r].shape), lengths.count[r]);
     assert_true(simulation_clock(&s, &cost));
     assert_true(2 * cost.rounds == algo->cost(&call.shape).rounds);
-    assert_true(cost.volume == (double)told.count[0]);
+    assert_true(cost.volume == (double)lengths.count[0]);
     simulation_close(&s);
     assert_int_equal(heap.live, 0);
 }
@@ -140,7 +141,7 @@ static void prove_radixes(const struct rcx_algo *algo, int p)
             prove(algo, p, radixes[i], seed);
 }
 
-static void all_lengths_are_told_where_they_are_needed(void **state)
+static void every_rank_learns_the_lengths_it_needs(void **state)
 {
     int found = 0;
 
@@ -160,7 +161,7 @@ static void all_lengths_are_told_where_they_are_needed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_lengths_are_told_where_they_are_needed),
+        cmocka_unit_test(every_rank_learns_the_lengths_it_needs),
     };
 
     return cmocka_run_group_tests_name("first_step", tests, NULL, NULL);

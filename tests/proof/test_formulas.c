@@ -104,7 +104,7 @@ static void a_formula_holds_for_a_million_ranks(void **state)
     }
 }
 
-static void a_formula_is_what_the_algorithm_costs(void **state)
+static void a_formula_gives_the_cost_of_its_algorithm(void **state)
 {
     (void)state;
     for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++)
@@ -142,7 +142,7 @@ static void assert_says_nothing(const char *formula, bool is_wrong)
     assert_int_equal(error != NULL, is_wrong);
 }
 
-static void formulas_are_read_as_people_do(void **state)
+static void formulas_are_read_as_they_are_printed(void **state)
 {
     (void)state;
     assert_reads("2 (p-1) a + n/2 b + n b", 22, 7.5, 0);
@@ -166,8 +166,8 @@ static void formulas_are_read_as_people_do(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(formulas_are_read_as_people_do),
-        cmocka_unit_test(a_formula_is_what_the_algorithm_costs),
+        cmocka_unit_test(formulas_are_read_as_they_are_printed),
+        cmocka_unit_test(a_formula_gives_the_cost_of_its_algorithm),
         cmocka_unit_test(a_formula_holds_for_a_million_ranks),
     };
 

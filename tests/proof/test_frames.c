@@ -275,7 +275,7 @@ static void an_allreduce_of_a_grids_rows_and_columns_is_proved(void **state)
 
 /* If phases keep all ranks in step, the cost of a composition is the sum of
  * their costs. */
-static void a_grid_of_rings_costs_what_its_phases_do(void **state)
+static void a_grid_of_rings_costs_the_sum_of_its_phases(void **state)
 {
     struct proof_case c = {.algo = &grid_allreduce, .commutative = true};
     struct proof_report report;
@@ -327,7 +327,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest others[] = {
         cmocka_unit_test(a_frame_that_forgets_something_is_caught),
         cmocka_unit_test(an_allreduce_of_a_grids_rows_and_columns_is_proved),
-        cmocka_unit_test(a_grid_of_rings_costs_what_its_phases_do),
+        cmocka_unit_test(a_grid_of_rings_costs_the_sum_of_its_phases),
         cmocka_unit_test(a_grid_is_proved_in_a_group),
     };
     const size_t fixed = sizeof others / sizeof *others;

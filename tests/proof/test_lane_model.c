@@ -155,7 +155,7 @@ static enum lane_verdict explore(struct explorer *e, struct lane_model *m)
 }
 
 /* Print the moves that lead to that state. */
-static void tell_way(const struct explorer *e, uint32_t to)
+static void print_path(const struct explorer *e, uint32_t to)
 {
     const struct way *way = e->ways;
 
@@ -163,7 +163,7 @@ static void tell_way(const struct explorer *e, uint32_t to)
         return;
     while (way->to != to)
         way++;
-    tell_way(e, way->from);
+    print_path(e, way->from);
     print_error("rank %d %s\n", way->rank,
                 lane_move_name(&e->states[way->from], way->rank, way->move));
 }
@@ -175,7 +175,7 @@ static void expect(struct explorer *e, struct lane_model *m,
 
     if (verdict == expected)
         return;
-    tell_way(e, e->last);
+    print_path(e, e->last);
     fail_msg("%s: %s, not: %s", name, verdict_names[verdict],
              verdict_names[expected]);
 }
@@ -190,11 +190,11 @@ static const struct lane_model usual = {.is_buffered = true,
                                         .messages = {3, 0},
                                         .whole = ALL_WHOLE,
                                         .parts = 2,
-                                        .slots_told = 1,
-                                        .parts_told = 1,
+                                        .slots_batch = 1,
+                                        .parts_batch = 1,
                                         .strays = 1};
 
-static void every_message_comes_once_and_nobody_sleeps_for_ever(void **state)
+static void every_message_arrives_once_and_no_rank_sleeps_forever(void **state)
 {
     uint32_t seen = 0;
 
@@ -204,18 +204,18 @@ static void every_message_comes_once_and_nobody_sleeps_for_ever(void **state)
 
         m.whole = shape % 8;
         m.sleepers = shape / 8 % 4;
-        m.slots_told = 1 + shape / 32 % 2;
+        m.slots_batch = 1 + shape / 32 % 2;
         m.parts = shape / 64 == 0 ? 1 : 2;
-        m.parts_told = shape / 64 == 2 ? 2 : 1;
+        m.parts_batch = shape / 64 == 2 ? 2 : 1;
         snprintf(name, sizeof name, "shape %d", shape);
         expect(*state, &m, LANE_GOOD, name);
         seen |= m.seen;
     }
     if (lane_unseen(seen))
-        fail_msg("nobody ever %s", lane_unseen(seen));
+        fail_msg("no rank ever %s", lane_unseen(seen));
 }
 
-static void so_it_is_where_both_send_and_after_more_laps(void **state)
+static void the_lane_is_sound_with_two_senders_and_more_laps(void **state)
 {
     static const int messages[][2] = {{1, 1}, {2, 2}, {3, 1}, {3, 3}, {5, 0}};
 
@@ -238,24 +238,26 @@ static const struct {
 } mutants[] = {
     {"no fence where a head is stored", LANE_NO_FENCE_PUBLISHING, BOTH_SLEEP,
      LANE_STUCK},
-    {"no fence where what is taken is told", LANE_NO_FENCE_TELLING, BOTH_SLEEP,
+    {"no fence where slots are returned", LANE_NO_FENCE_RETURNING, BOTH_SLEEP,
      LANE_STUCK},
-    {"the same, by a rank that spins", LANE_NO_FENCE_TELLING, FIRST_SLEEPS,
+    {"the same, by a rank that spins", LANE_NO_FENCE_RETURNING, FIRST_SLEEPS,
      LANE_STUCK},
     {"no fence where a receiver arms", LANE_NO_FENCE_ARMING, SECOND_SLEEPS,
      LANE_STUCK},
     {"no fence where a sender arms", LANE_NO_FENCE_ARMING, FIRST_SLEEPS,
      LANE_STUCK},
-    {"asleep is looked at before the store", LANE_SEES_FIRST, BOTH_SLEEP,
+    {"asleep is loaded before the store", LANE_SEES_FIRST, BOTH_SLEEP,
      LANE_STUCK},
-    {"armed after looking", LANE_ARMS_LAST, BOTH_SLEEP, LANE_STUCK},
-    {"told without a wake", LANE_TELLS_ALONE, BOTH_SLEEP, LANE_STUCK},
+    {"armed after polling", LANE_ARMS_LAST, BOTH_SLEEP, LANE_STUCK},
+    {"slots returned without a wake-up", LANE_RETURNS_SILENTLY, BOTH_SLEEP,
+     LANE_STUCK},
     {"a head before its data", LANE_HEAD_FIRST, BOTH_SLEEP, LANE_UNWRITTEN},
-    {"told before it is read", LANE_TELLS_FIRST, BOTH_SLEEP, LANE_OVERWRITTEN},
-    {"no look for room", LANE_SEES_NO_ROOM, BOTH_SLEEP, LANE_OVERWRITTEN},
-    {"the same turn in each lap", LANE_SAME_TURN, BOTH_SLEEP, LANE_STALE}};
+    {"a slot returned before it is read", LANE_RETURNS_FIRST, BOTH_SLEEP,
+     LANE_OVERWRITTEN},
+    {"no check for room", LANE_SEES_NO_ROOM, BOTH_SLEEP, LANE_OVERWRITTEN},
+    {"the same number in each lap", LANE_SAME_LAP, BOTH_SLEEP, LANE_STALE}};
 
-static void each_mutant_is_found_as_what_it_is(void **state)
+static void each_mutant_has_its_expected_verdict(void **state)
 {
     for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++) {
         struct lane_model m = usual;
@@ -285,9 +287,9 @@ static void only_buffers_need_fences(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_message_comes_once_and_nobody_sleeps_for_ever),
-        cmocka_unit_test(so_it_is_where_both_send_and_after_more_laps),
-        cmocka_unit_test(each_mutant_is_found_as_what_it_is),
+        cmocka_unit_test(every_message_arrives_once_and_no_rank_sleeps_forever),
+        cmocka_unit_test(the_lane_is_sound_with_two_senders_and_more_laps),
+        cmocka_unit_test(each_mutant_has_its_expected_verdict),
         cmocka_unit_test(only_buffers_need_fences),
     };
 

@@ -89,7 +89,7 @@ static void forget(struct rcx_builder *b, const struct rcx_shape *s, void *arg)
             b->steps[i].right = b->steps[i].left;
 }
 
-static void lack_of_memory_is_told_from_a_wrong_schedule(void **state)
+static void lack_of_memory_is_distinguished_from_a_wrong_schedule(void **state)
 {
     static const struct simulation_hooks hooks = {.steps = forget};
     const struct proof_case c = case_of(RCX_COLL_ALLREDUCE, "ring");
@@ -152,7 +152,7 @@ static void the_clock_survives_every_lack_of_memory(void **state)
     assert_true(budget > 15); /* four for each of three walks, and the plans */
 }
 
-static void what_would_overflow_is_lack_of_memory(void **state)
+static void a_size_that_overflows_is_lack_of_memory(void **state)
 {
     const struct proof_options options = {.seed = 1, .runs = 1};
     struct proof_case c = case_of(RCX_COLL_ALLREDUCE, "recursive_doubling");
@@ -169,9 +169,9 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_proof_survives_every_lack_of_memory),
-        cmocka_unit_test(lack_of_memory_is_told_from_a_wrong_schedule),
+        cmocka_unit_test(lack_of_memory_is_distinguished_from_a_wrong_schedule),
         cmocka_unit_test(the_clock_survives_every_lack_of_memory),
-        cmocka_unit_test(what_would_overflow_is_lack_of_memory),
+        cmocka_unit_test(a_size_that_overflows_is_lack_of_memory),
     };
 
     return cmocka_run_group_tests_name("no_memory", tests, NULL, NULL);

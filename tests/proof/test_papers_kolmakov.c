@@ -139,7 +139,7 @@ static struct rcx_shape shape_of(const struct rcx_algo *algo, int size,
     return s;
 }
 
-static void auto_removes_what_costs_least(void **state)
+static void auto_removes_the_rounds_that_cost_least(void **state)
 {
     const struct rcx_algo *algo =
         rcx_algo_find(RCX_COLL_ALLREDUCE, "generalized");
@@ -207,7 +207,7 @@ int main(void)
             ranks_differ_if_rounds_are_removed_unless_p_is_a_power),
         cmocka_unit_test(more_rounds_than_half_cannot_be_removed),
         cmocka_unit_test(group_xor_is_recursive_doubling_or_halving),
-        cmocka_unit_test(auto_removes_what_costs_least),
+        cmocka_unit_test(auto_removes_the_rounds_that_cost_least),
         cmocka_unit_test(a_million_ranks_have_schedules_of_kilobytes),
     };
 

@@ -103,7 +103,7 @@ static void recursive_doubling_combines_no_more_than_printed(void **state)
         check(&rows[i]);
 }
 
-static void other_scans_take_what_their_papers_say(void **state)
+static void other_scans_cost_as_their_papers_say(void **state)
 {
     static const struct row rows[] = {
         {RCX_COLL_SCAN, "doubling", 0, {3, 4, 4, 6, 10}, {3, 4, 4, 6, 10}},
@@ -139,7 +139,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exscans_by_doubling_are_as_printed),
         cmocka_unit_test(recursive_doubling_combines_no_more_than_printed),
-        cmocka_unit_test(other_scans_take_what_their_papers_say),
+        cmocka_unit_test(other_scans_cost_as_their_papers_say),
         cmocka_unit_test(trees_take_four_rounds_a_level_less_five),
     };
 

@@ -80,7 +80,7 @@ static double even_count(int p)
     return (double)p * power_below(p) * 3;
 }
 
-static void reduce_scatter_costs_what_section_4_4_says(void **state)
+static void reduce_scatter_costs_agree_with_section_4_4(void **state)
 {
     (void)state;
     for (int p = 2; p <= SIZE_MAX_TESTED; p *= 2) {
@@ -127,7 +127,7 @@ static void folded_recursive_halving_costs_rcx_s_own_formula(void **state)
     }
 }
 
-static void reduce_and_allreduce_cost_what_section_4_5_says(void **state)
+static void reduce_and_allreduce_costs_agree_with_section_4_5(void **state)
 {
     (void)state;
     for (int p = 2; p <= 1024; p++) {
@@ -147,7 +147,7 @@ static void reduce_and_allreduce_cost_what_section_4_5_says(void **state)
     }
 }
 
-static void halving_and_doubling_costs_what_section_5_1_says(void **state)
+static void halving_and_doubling_costs_agree_with_section_5_1(void **state)
 {
     (void)state;
     for (int p = 2; p <= 1024; p++) {
@@ -171,10 +171,10 @@ static void halving_and_doubling_costs_what_section_5_1_says(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reduce_scatter_costs_what_section_4_4_says),
+        cmocka_unit_test(reduce_scatter_costs_agree_with_section_4_4),
         cmocka_unit_test(folded_recursive_halving_costs_rcx_s_own_formula),
-        cmocka_unit_test(reduce_and_allreduce_cost_what_section_4_5_says),
-        cmocka_unit_test(halving_and_doubling_costs_what_section_5_1_says),
+        cmocka_unit_test(reduce_and_allreduce_costs_agree_with_section_4_5),
+        cmocka_unit_test(halving_and_doubling_costs_agree_with_section_5_1),
     };
 
     return cmocka_run_group_tests_name("papers_thakur", tests, NULL, NULL);

@@ -119,7 +119,7 @@ static void check_lists(int size, int rank)
     }
 }
 
-static void both_ends_agree_and_have_what_they_send(void **state)
+static void both_ends_agree_and_senders_have_their_blocks(void **state)
 {
     uint64_t random = 1;
 
@@ -220,7 +220,7 @@ static void check_rank(const struct rcx_n_blocks *n)
                                  last[block] > i);
 }
 
-static void what_is_sent_later_is_seen_within_two_cycles(void **state)
+static void blocks_sent_later_are_found_within_two_cycles(void **state)
 {
     struct rcx_n_blocks n;
 
@@ -407,7 +407,7 @@ static int print_cell(char *text, size_t bytes, int size, size_t n)
                     others[best].name);
 }
 
-static void documentation_has_what_others_cost(void **state)
+static void the_documentation_has_the_costs_of_other_algorithms(void **state)
 {
     static const int sizes[] = {2, 3, 4, 8, 17, 64, 128};
 
@@ -449,12 +449,12 @@ int main(int argc, char **argv)
     int failures;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_are_those_of_another_implementation),
-        cmocka_unit_test(both_ends_agree_and_have_what_they_send),
+        cmocka_unit_test(both_ends_agree_and_senders_have_their_blocks),
         cmocka_unit_test(every_rank_gets_every_block_once_in_the_least_rounds),
-        cmocka_unit_test(what_is_sent_later_is_seen_within_two_cycles),
+        cmocka_unit_test(blocks_sent_later_are_found_within_two_cycles),
         cmocka_unit_test(no_other_broadcast_costs_less),
         cmocka_unit_test(few_numbers_of_blocks_are_as_good_as_all),
-        cmocka_unit_test(documentation_has_what_others_cost),
+        cmocka_unit_test(the_documentation_has_the_costs_of_other_algorithms),
     };
 
     document = text;

@@ -96,7 +96,7 @@ static void check(enum rcx_coll coll, size_t bytes,
     assert_true(e.bytes > 0 && e.bytes < MOST);
 }
 
-static void what_is_chosen_for_a_million_ranks_is_small(void **state)
+static void schedules_chosen_for_a_million_ranks_are_small(void **state)
 {
     static const enum rcx_coll colls[] = {RCX_COLL_ALLREDUCE, RCX_COLL_REDUCE,
                                           RCX_COLL_BCAST, RCX_COLL_BARRIER};
@@ -127,7 +127,7 @@ static void what_is_chosen_for_a_million_ranks_is_small(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_chosen_for_a_million_ranks_is_small),
+        cmocka_unit_test(schedules_chosen_for_a_million_ranks_are_small),
     };
 
     return cmocka_run_group_tests_name("scale", tests, NULL, NULL);

@@ -106,14 +106,14 @@ done
 of scan linear 2 4 && is '0, copy out[0..4) in[0..4); send 1#0 in[0..4);' \
     '1, recv 0#0 tmp[0..4); reduce out[0..4) tmp[0..4) in[0..4);' || bad=1
 of exscan linear 2 4 && is '0, send 1#0 in[0..4);' '1, recv 0#0 out[0..4);' || bad=1
-ok $bad "the simplest schedules of the others are what anyone would write"
+ok $bad "the simplest schedules of the other collectives are as expected"
 
 # --- cost, against formulas ---
 
 run 0 "$sim" cost --ranks 4,6..8 --count 336 --elem 1 --algo ring --alpha 1 --beta 0.5 --gamma 0.25 && says_nothing \
     && row 4 336 ring 6 504 252 321 6 504 252 321 \
     && row 8 336 ring 14 588 294 381.5 14 588 294 381.5 && lines ' ring ' 4
-ok $? "cost states what the papers say, and simulates it"
+ok $? "cost prints the papers' costs, and simulated ones"
 
 run 0 "$sim" cost -p 8 --algo ring --algo recursive_doubling && lines '^ *8 ' 2
 ok $? "several algorithms can be named"
@@ -132,7 +132,7 @@ ok $? "with --paper they do not"
 run 0 "$sim" verify --coll allreduce --algo all --ranks 1..5 && says_nothing \
     && prints '^allreduce ring: [1-9][0-9]* cases proved$' \
     && prints '^[1-9][0-9]* cases proved in all$'
-ok $? "verify proves what is right, and counts"
+ok $? "verify proves correct schedules, and counts them"
 
 bad=0
 for coll in $("$sim" verify --coll '' 2>&1 | sed 's/.*needs one of allreduce, //; s/ (.*//; s/,//g'); do
@@ -151,7 +151,7 @@ ok $? "verify tries all places of operands and of blocks"
 
 run 1 "$sim" verify --algo recursive_doubling --ranks 1..7 --inject && lines ' fails: p=2 .* count=1 ' 1 \
     && prints 'got: *(aa)$' && prints 'the tree: (ab)$'
-ok $? "a wrong schedule is found: the smallest case, and what came of it"
+ok $? "a wrong schedule is found: the smallest case, and its result"
 
 bad=0
 for coll in allreduce reduce reduce_scatter barrier bcast gather scatter allgather alltoall; do
@@ -187,7 +187,7 @@ ok $? "schedules of ranks side by side on nodes, and dealt to them in turn"
 
 run 0 "$sim" draw --algo ring -p 3 -n 3 && prints ': 4 rounds$' && prints '^rank  1 .* 4$' \
     && prints '^   0  ->1 in\[2..3)' && [ "$(grep -o -e '->' "$out" | wc -l)" -eq 13 ]
-ok $? "draw shows who sends what to whom in which round"
+ok $? "draw shows the messages of each round"
 
 run 0 "$sim" draw --algo ring -p 3 --svg "$scratch/draw.svg" && [ ! -s "$out" ] \
     && xml "$scratch/draw.svg" ".//svg:line[@marker-end]" 14
@@ -203,7 +203,7 @@ for p in 1 2 3 5 8 13 16 32 64 100; do
 done
 run 0 "$sim" draw --algo ring -p 16 -n 1G --svg "$scratch/draw.svg" && readable draw "$scratch/draw.svg" || bad=1
 run 0 "$sim" draw -a generalized -p 2 --svg "$scratch/draw.svg" && readable draw "$scratch/draw.svg" || bad=1
-ok $bad "a picture scales, has a legend, and no text is cut off or lies upon another"
+ok $bad "a picture scales, has a legend, and no text is cut off or overlaps another"
 
 run 0 "$sim" draw --algo ring -p 16 --svg "$scratch/draw.svg" && [ "$(grep -c '>\(in\|out\|tmp\)\[' "$scratch/draw.svg")" -eq 481 ] \
     && run 0 "$sim" draw --algo ring -p 17 --svg "$scratch/draw.svg" && [ "$(grep -c '>\(in\|out\|tmp\)\[' "$scratch/draw.svg")" -eq 1 ]
@@ -239,7 +239,7 @@ for options in "" "-c reduce" "-c reduce_scatter -p 2..12" "-c barrier" "-p 1024
     # shellcheck disable=SC2086 # words
     run 0 "$sim" map $options --svg "$scratch/map.svg" && readable map "$scratch/map.svg" || bad=1
 done
-ok $bad "a map has units, a legend, and colours that everybody tells apart"
+ok $bad "a map has units, a legend, and colours that are easy to distinguish"
 
 run 0 "$sim" map -p 2,5 --max 8 --chosen && says_nothing && prints '^    2   a$' && prints '^    5  [a-z][a-z]$' \
     && prints '^a  recursive_doubling$' && prints '^stated cost of what is chosen / of the fastest: median [1-9]' \
@@ -252,7 +252,7 @@ ok $? "map --chosen shows what RCX takes, beside the fastest"
 
 run 0 "$sim" table1 && says_nothing && lines '^ *[0-9]* [SMLX]' 23 && prints '^ 63 XL ring_latency  *6826.00 ' && lines '^  *[a-z]*_[a-z]*  *[0-9]' 69 \
     && prints 'the paper prints 6'
-ok $? "table1 has the paper's rows, and what RCX has of them agrees"
+ok $? "table1 has the paper's rows, and RCX's algorithms agree with them"
 
 # --- wrong usage ---
 
@@ -273,7 +273,7 @@ ok $bad "wrong options give 2 and one message"
 means() {
     local -r word=$1
     shift
-    run 2 "$sim" "$@" && says "did you mean $word? (rcx_sim --help"
+    run 2 "$sim" "$@" && says "did you mean $word? (try rcx_sim --help)$"
 }
 means print prnit && means allreduce cost -c alreduce && means ring cost -a rng \
     && means radix cost -a recursive_multiplying:raidx=3 \
@@ -283,7 +283,7 @@ ok $? "a name that is nearly right is guessed"
 
 run 2 "$sim" cost -a recursive_multiplying:radix=9999 && says ': radix: valid is 2..64' \
     && run 2 "$sim" cost -a ring:x=1
-ok $? "of a parameter's wrong value its range is told"
+ok $? "a wrong value of a parameter is an error with its range"
 
 printf '%s\n' 'machine alpha=1us beta=1ns gamma=0s' 'allreduce bytes=..1K ring' 'allreduce tree' >"$scratch/rules"
 run 0 "$sim" map --chosen --rules "$scratch/rules" -p 4 --min 512 --max 2K && prints '^    4  ab ab cd' \
@@ -301,7 +301,7 @@ ok $? "a file that is none is refused"
 run 0 "$sim" cost -a ring -a recursive_doubling -p 4 -n 8 --per-node 2 && narrow \
     && awk '/^ *simulated/ { on = 1 } on && /between nodes/ { on = 0; print $3, $4 }' "$out" >"$scratch/links" \
     && printf '%s\n' '6 12' '1 16' | cmp - "$scratch/links"
-ok $? "cost tells what goes over links"
+ok $? "cost prints the messages and volume over links"
 printf 'machine alpha=0s beta=0s gamma=0s far-alpha=1us far-beta=0s\nallreduce ring\n' >"$scratch/rules"
 run 0 "$sim" map --chosen --rules "$scratch/rules" -p 4 --per-node 2 --min 64 --max 64 --simulated \
     -a ring -a recursive_doubling && prints 'simulated cost .* most 6.00$' \
@@ -331,7 +331,7 @@ ok $bad "tables fit into 80 columns"
 
 run 2 "$sim" cost -p 4194305 && says 'needs numbers of ranks from 1 to 4194304' \
     && run 2 "$sim" cost -p 1..4194304,1 && says 'more than 4194304 numbers'
-ok $? "there is a bound on ranks, which is told"
+ok $? "the limit on the number of ranks is an error that names it"
 
 # --- memory limits ---
 
@@ -341,7 +341,7 @@ within() {
     local -r kib=$1
     shift
     run 1 bash -c "ulimit -c 0; ulimit -v $kib && exec \"\$@\"" bash "$sim" "$@" && [ "$(wc -l <"$err")" -eq 1 ] \
-        && says '^rcx_sim: no memory'
+        && says '^rcx_sim: out of memory'
 }
 
 if bash -c 'ulimit -v 160000 && exec "$@"' bash "$sim" --version >"$out" 2>"$err"; then

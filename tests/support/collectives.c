@@ -298,9 +298,9 @@ size_t view_first(const struct view *v, int rank)
     return first;
 }
 
-static bool is_one_of(const struct view *v, enum who who)
+static bool is_one_of(const struct view *v, enum rank_set set)
 {
-    switch (who) {
+    switch (set) {
     case ROOT_ALONE: return v->rank == v->root;
     case ALL_BUT_ROOT: return v->rank != v->root;
     case ALL_BUT_FIRST: return v->rank != 0;

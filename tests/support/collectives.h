@@ -49,7 +49,7 @@ enum place {
 enum extent { EXTENT_NONE, EXTENT_VECTOR, EXTENT_BLOCK, EXTENT_BLOCKS };
 
 /* The ranks that have an operand, or a result. */
-enum who { ALL_RANKS, ROOT_ALONE, ALL_BUT_ROOT, ALL_BUT_FIRST };
+enum rank_set { ALL_RANKS, ROOT_ALONE, ALL_BUT_ROOT, ALL_BUT_FIRST };
 
 /* The arguments of a call; each function takes those that it has. */
 struct arguments {
@@ -76,7 +76,7 @@ struct collective_row {
     const char *name;
     const char *variable; /* environment variable that selects an algorithm */
     enum extent gives, gets;
-    enum who giver, getter;
+    enum rank_set giver, getter;
     bool reduces;
     bool irregular;  /* takes a count for each block */
     bool has_displs; /* takes a displacement for each block */

@@ -172,8 +172,8 @@ rcx_status_t job_wait(struct job *job, rcx_request_t *requests[])
     return status;
 }
 
-static void set_wish(struct job *job, enum rcx_coll coll,
-                     const struct rcx_method_spec *spec)
+static void set_method_spec(struct job *job, enum rcx_coll coll,
+                            const struct rcx_method_spec *spec)
 {
     for (int i = 0; i < job->size; i++) {
         job->contexts[i]->config.spec[coll] = *spec;
@@ -210,10 +210,10 @@ void job_force(struct job *job, const struct rcx_algo *algo,
     if (algo->is_by_nodes)
         map_nodes(job);
     rcx_params_reset(algo, spec.params);
-    set_wish(job, algo->coll, &spec);
+    set_method_spec(job, algo->coll, &spec);
 }
 
 void job_unforce(struct job *job, enum rcx_coll coll)
 {
-    set_wish(job, coll, &rcx_method_any);
+    set_method_spec(job, coll, &rcx_method_any);
 }

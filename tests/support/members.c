@@ -42,7 +42,7 @@ void members_start(struct attempt *a, rcx_comm_t *comm, uint64_t k,
     require_ok(attempt_call(a, comm));
 }
 
-void members_judge(struct attempt *a)
+void members_verify(struct attempt *a)
 {
     if (attempt_check(a))
         require_failed(__FILE__, __LINE__, "attempt_check", a->problem);
@@ -51,7 +51,7 @@ void members_judge(struct attempt *a)
 void members_finish(struct attempt *a)
 {
     require_ok(rcx_wait(a->request));
-    members_judge(a);
+    members_verify(a);
     attempt_close(a);
 }
 

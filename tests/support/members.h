@@ -30,7 +30,7 @@ void members_start(struct attempt *a, rcx_comm_t *comm, uint64_t k,
                    uint64_t seed);
 void members_finish(struct attempt *a);
 /* Check a completed call. */
-void members_judge(struct attempt *a);
+void members_verify(struct attempt *a);
 
 /* A random number below n. */
 int members_draw(uint64_t *state, int n);

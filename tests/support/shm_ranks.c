@@ -4,7 +4,7 @@
  * without a network. Checks contents, canaries and the number of completions. A
  * test that needs mapped regions adds them to the lane.
  */
-#include "letters.h"
+#include "shm_ranks.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@
 #include "test.h"
 #include "transport/shm/fifo.h"
 
-enum { SHIFTS = 65521 /* texts */, EDGE = 64, CANARY = 0xA5, TAKEN = 0x5A };
+enum { SHIFTS = 65521 /* texts */, EDGE = 64, CANARY = 0xA5, SINK_XOR = 0x5A };
 
 #define MODE(r, from, ...)                                                     \
     {                                                                          \
@@ -24,11 +24,11 @@ const struct mode modes[MODES] = {
     MODE(RING, RING / 4 + 1, .never_sleeps = true),
     MODE(RING_LEAST, SIZE_MAX, .never_sleeps = true),
     MODE(RING_LEAST, 3 * RING, .never_sleeps = false),
-    MODE(RING, RING / 4 + 1, .takes = true),
-    MODE(RING_LEAST, SIZE_MAX, .takes = true)};
-const struct mode in_parts = MODE(RING, SIZE_MAX, .takes = false);
-const struct mode in_place = MODE(RING, RING / 4 + 1, .takes = false);
-const struct mode taken_in_place = MODE(RING, RING / 4 + 1, .takes = true);
+    MODE(RING, RING / 4 + 1, .has_sinks = true),
+    MODE(RING_LEAST, SIZE_MAX, .has_sinks = true)};
+const struct mode in_parts = MODE(RING, SIZE_MAX, .has_sinks = false);
+const struct mode in_place = MODE(RING, RING / 4 + 1, .has_sinks = false);
+const struct mode sink_in_place = MODE(RING, RING / 4 + 1, .has_sinks = true);
 
 struct rank ranks[RANKS];
 static const struct mode *mode_now;
@@ -41,7 +41,8 @@ static bool reach(struct rcx_shm_lane *lane, int peer)
     struct rank *r = (struct rank *)lane;
 
     if (!r->is_cut_off)
-        rcx_shm_channel_connect(&r->pairs[peer], ranks[peer].inboxes[r - ranks],
+        rcx_shm_channel_connect(&r->channels[peer],
+                                ranks[peer].fifos[r - ranks],
                                 &ranks[peer].asleep);
     return !r->is_cut_off;
 }
@@ -72,10 +73,10 @@ static void open_rank(struct rank *r, const struct mode *mode)
     rcx_transport_init(&r->transport);
     sem_init(&r->woken, 0, 0);
     for (int i = 0; i < RANKS; i++) {
-        r->inboxes[i] = aligned_alloc(_Alignof(struct rcx_shm_fifo), bytes);
-        memset(r->inboxes[i], 0, bytes);
-        rcx_shm_channel_open(&r->pairs[i], &r->lane, i, getpid(), r->inboxes[i],
-                             !mode->never_sleeps);
+        r->fifos[i] = aligned_alloc(_Alignof(struct rcx_shm_fifo), bytes);
+        memset(r->fifos[i], 0, bytes);
+        rcx_shm_channel_open(&r->channels[i], &r->lane, i, getpid(),
+                             r->fifos[i], !mode->never_sleeps);
     }
 }
 
@@ -98,10 +99,10 @@ void ranks_close(void)
         assert_null(r->transport.done);
         assert_null(r->lane.any);
         for (int j = 0; j < RANKS; j++) {
-            assert_false(rcx_shm_is_busy(&r->pairs[j]));
-            assert_true(rcx_shm_is_flushed(&r->pairs[j]));
-            rcx_shm_channel_close(&r->pairs[j]);
-            free(r->inboxes[j]);
+            assert_false(rcx_shm_is_busy(&r->channels[j]));
+            assert_true(rcx_shm_is_flushed(&r->channels[j]));
+            rcx_shm_channel_close(&r->channels[j]);
+            free(r->fifos[j]);
         }
         assert_int_equal(r->heap.live, 0);
         sem_destroy(&r->woken);
@@ -113,47 +114,48 @@ void ranks_close(void)
 /* Ready for three receives out of four, by posting order and buffer length. */
 static bool is_ready(struct rcx_message *m)
 {
-    return (rcx_shm_msg(m)->order + ((struct letter *)m)->bytes) % 4 != 3;
+    return (rcx_shm_msg(m)->order + ((struct test_msg *)m)->bytes) % 4 != 3;
 }
 
 static void take(struct rcx_message *m, size_t at, const void *data,
                  size_t bytes)
 {
-    struct letter *l = (struct letter *)m;
+    struct test_msg *l = (struct test_msg *)m;
     const unsigned char *from = data;
 
-    require(at == l->taken && at % RCX_PART_BYTES == 0);
+    require(at == l->sink_bytes && at % RCX_PART_BYTES == 0);
     require(bytes <= l->bytes - at);
     for (size_t i = 0; i < bytes; i++)
-        l->space[EDGE + at + i] = from[i] ^ TAKEN;
-    l->taken += bytes;
+        l->space[EDGE + at + i] = from[i] ^ SINK_XOR;
+    l->sink_bytes += bytes;
 }
 
-static const struct rcx_recv_sink taker = {.is_ready = is_ready, .take = take};
+static const struct rcx_recv_sink test_sink = {.is_ready = is_ready,
+                                               .take = take};
 
-static bool is_stored(const struct letter *l, const unsigned char *text,
+static bool is_stored(const struct test_msg *l, const unsigned char *text,
                       size_t bytes)
 {
     const unsigned char *const buffer = l->space + EDGE;
     size_t i = 0;
 
     if (!l->m.is_consumed)
-        return l->taken == 0 && memcmp(buffer, text, bytes) == 0;
-    while (i < bytes && (buffer[i] ^ TAKEN) == text[i])
+        return l->sink_bytes == 0 && memcmp(buffer, text, bytes) == 0;
+    while (i < bytes && (buffer[i] ^ SINK_XOR) == text[i])
         i++;
-    return i == bytes && l->taken == bytes;
+    return i == bytes && l->sink_bytes == bytes;
 }
 
-/* ---- Letters ------------------------------------------------------------- */
+/* ---- Messages ------------------------------------------------------------ */
 
 const unsigned char *text_of(uint64_t number)
 {
     return noise + number * 7919 % SHIFTS;
 }
 
-static unsigned char *make(struct letter *l, uint64_t number, size_t bytes)
+static unsigned char *make(struct test_msg *l, uint64_t number, size_t bytes)
 {
-    *l = (struct letter){.number = number, .bytes = bytes};
+    *l = (struct test_msg){.number = number, .bytes = bytes};
     l->m.status = RCX_IN_PROGRESS;
     rcx_shm_msg(&l->m)->taken = rcx_shm_msg(&l->m)->at =
         SIZE_MAX; /* stale, as after an earlier message */
@@ -167,7 +169,8 @@ static bool is_blank(const unsigned char *at, size_t bytes)
     return bytes == 0 || (*at == CANARY && memcmp(at, at + 1, bytes - 1) == 0);
 }
 
-void letter_put_away(struct letter *l, const unsigned char *text, size_t bytes)
+void msg_check_and_free(struct test_msg *l, const unsigned char *text,
+                        size_t bytes)
 {
     unsigned char *const buffer = l->space + EDGE;
 
@@ -184,28 +187,28 @@ void letter_put_away(struct letter *l, const unsigned char *text, size_t bytes)
 }
 
 /* After completion of a send: check its buffer, and overwrite and free it. */
-static void note(struct letter *l)
+static void check_if_sent(struct test_msg *l)
 {
     if (!l->is_send || !l->space)
         return;
     require_ok(l->m.status);
-    letter_put_away(l, text_of(l->number), l->bytes);
+    msg_check_and_free(l, text_of(l->number), l->bytes);
 }
 
-static void posted(struct letter *l, rcx_status_t status)
+static void posted(struct test_msg *l, rcx_status_t status)
 {
     l->is_late = status == RCX_IN_PROGRESS;
     if (l->is_late)
         return;
     l->m.status = status;
-    note(l);
+    check_if_sent(l);
 }
 
-void letter_send(int self, int peer, struct letter *l, uint64_t tag,
-                 uint64_t number, size_t bytes)
+void msg_send(int self, int peer, struct test_msg *l, uint64_t tag,
+              uint64_t number, size_t bytes)
 {
     unsigned char *const buffer = make(l, number, bytes);
-    struct rcx_shm_channel *pair = pair_of(self, peer);
+    struct rcx_shm_channel *pair = channel_of(self, peer);
 
     l->is_send = true;
     memcpy(buffer, text_of(number), bytes);
@@ -222,7 +225,7 @@ static rcx_status_t recv_any(struct rank *r, struct rcx_message *m)
     rcx_shm_msg(m)->order = r->lane.posts++;
     rcx_shm_msg(m)->tells_tag = true;
     for (int i = 0; i < RANKS; i++) {
-        const rcx_status_t status = rcx_shm_match(&r->pairs[i], m);
+        const rcx_status_t status = rcx_shm_match(&r->channels[i], m);
 
         if (status != RCX_ERR_ARG)
             return status;
@@ -233,28 +236,27 @@ static rcx_status_t recv_any(struct rank *r, struct rcx_message *m)
     return RCX_IN_PROGRESS;
 }
 
-void letter_recv_masked(int self, int peer, struct letter *l, uint64_t tag,
-                        uint64_t mask, size_t room)
+void msg_recv_masked(int self, int peer, struct test_msg *l, uint64_t tag,
+                     uint64_t mask, size_t room)
 {
     void *const buffer = make(l, 0, room);
 
     rcx_message_set_match(&l->m, buffer, room, tag, mask);
     rcx_shm_msg(&l->m)->tells_tag = true;
-    l->m.sink = mode_now->takes ? &taker : NULL;
+    l->m.sink = mode_now->has_sinks ? &test_sink : NULL;
     posted(l, peer == ANY ? recv_any(&ranks[self], &l->m)
-                          : rcx_shm_recv(pair_of(self, peer), &l->m));
+                          : rcx_shm_recv(channel_of(self, peer), &l->m));
 }
 
-void letter_recv(int self, int peer, struct letter *l, uint64_t tag,
-                 size_t room)
+void msg_recv(int self, int peer, struct test_msg *l, uint64_t tag, size_t room)
 {
-    letter_recv_masked(self, peer, l, tag, UINT64_MAX, room);
+    msg_recv_masked(self, peer, l, tag, UINT64_MAX, room);
 }
 
-bool letter_expect(int self, int peer, struct letter *l, unsigned *polls)
+bool msg_expect(int self, int peer, struct test_msg *l, unsigned *polls)
 {
     const rcx_status_t status =
-        rcx_shm_expect(pair_of(self, peer), &l->m, polls);
+        rcx_shm_expect(channel_of(self, peer), &l->m, polls);
 
     if (status == RCX_IN_PROGRESS)
         return false;
@@ -263,13 +265,13 @@ bool letter_expect(int self, int peer, struct letter *l, unsigned *polls)
     return true;
 }
 
-void letter_check(struct letter *l, uint64_t number, size_t bytes)
+void msg_check(struct test_msg *l, uint64_t number, size_t bytes)
 {
     const bool fits = bytes <= l->bytes;
 
     require_status(l->m.status, fits ? RCX_OK : RCX_ERR_MISMATCH);
     require(l->m.bytes == bytes);
-    letter_put_away(l, fits ? text_of(number) : NULL, bytes);
+    msg_check_and_free(l, fits ? text_of(number) : NULL, bytes);
 }
 
 /* ---- Progress ------------------------------------------------------------ */
@@ -278,17 +280,17 @@ unsigned look(int self, int peer)
 {
     struct rank *r = &ranks[self];
     struct rcx_message **const end = r->transport.done_end;
-    const unsigned events = rcx_shm_progress(&r->pairs[peer], true);
+    const unsigned events = rcx_shm_progress(&r->channels[peer], true);
     struct rcx_message *m = r->transport.done;
 
     require(events > 0 || r->transport.done_end == end);
     rcx_transport_init(&r->transport);
     while (m) {
-        struct letter *l = (struct letter *)m;
+        struct test_msg *l = (struct test_msg *)m;
 
         m = m->next;
         l->completions++;
-        note(l);
+        check_if_sent(l);
     }
     return events;
 }
@@ -303,11 +305,11 @@ void go_on(void)
 
 void exchange(int self, int peer, size_t bytes)
 {
-    struct letter s, r;
+    struct test_msg s, r;
 
-    letter_recv(peer, self, &r, 77, bytes);
-    letter_send(self, peer, &s, 77, bytes + 1, bytes);
+    msg_recv(peer, self, &r, 77, bytes);
+    msg_send(self, peer, &s, 77, bytes + 1, bytes);
     go_on();
-    letter_check(&r, bytes + 1, bytes);
+    msg_check(&r, bytes + 1, bytes);
     require_ok(s.m.status);
 }

@@ -99,7 +99,7 @@ reports 0 <<'END'
 
 communicators that are idle: 1
 END
-ok $? "a job that does nothing is well"
+ok $? "a job without operations has no problem"
 
 reports 0 --all <<'END'
 4 ranks, 4 dumps
@@ -107,7 +107,7 @@ reports 0 --all <<'END'
 communicator 1, ranks 0-3: idle
   last that all completed: number 5, allreduce of 1024 float64, sum, by ring
 END
-ok $? "--all shows what is idle"
+ok $? "--all shows idle communicators"
 
 for rank in 0 1 2; do
     dump $rank "$(comm $rank 7 "$before, $(open_op 6 9000)")"
@@ -120,9 +120,9 @@ communicator 1, ranks 0-3
   last that all completed: number 5, allreduce of 1024 float64, sum, by ring
   number 6: allreduce of 1024 float64, sum, by ring
     ranks 0-2 are in it since 1000 ms
-    rank 3 has left it
+    rank 3 has completed it
 END
-ok $? "an operation that all have called is on its way"
+ok $? "an operation that all ranks have called is in progress"
 
 dump 3 "$(comm 3 9 "$(failed_op 3 1000 1001 '"status": "RCX_ERR_OP"'), $(done_op 8 9990 9995)" '"dropped": 40')"
 for rank in 0 1 2; do
@@ -137,7 +137,7 @@ reports 0 --all <<'END'
 communicator 1, ranks 0-3: idle
   last that all completed: number 8, allreduce of 1024 float64, sum, by ring
 END
-ok $? "what was overwritten on one rank is no mismatch, nor is a user's op that failed"
+ok $? "an operation that one recorder has overwritten is no mismatch, nor is a user's op that failed"
 
 # --- missing ranks ---
 
@@ -159,7 +159,7 @@ communicator 1, ranks 0-3
     rank 3 has not called it: number 5, allreduce of 1024 float64, sum, by ring,
         ended 6999 ms before
 END
-ok $? "a rank that has not called what others have is named"
+ok $? "a rank that has not called an operation of the others is named"
 
 cp -r dumps keep
 rm dumps/3
@@ -180,12 +180,12 @@ ok $? "a rank without a dump is named"
 
 dump 3 "$(comm 3 6 "$(open_op 5 3000)")"
 run 1 trace dumps/* && prints 'number 5: ' && prints 'rank 3 is in it since 7000 ms' \
-    && prints 'ranks 0-2 have left it' && prints 'rank 3 has not called it: still in number 5' \
+    && prints 'ranks 0-2 have completed it' && prints 'rank 3 has not called it: still in number 5' \
     && prints 'completed: not known'
 ok $? "a rank that is still in an earlier operation is named there"
 
 dump 3 ""
-run 1 trace dumps/* && prints '  rank 3 does not know it'
+run 1 trace dumps/* && prints '  rank 3 has no such communicator'
 ok $? "a rank that does not know the communicator is named"
 
 dump 3 "$(comm 3 0 "")"
@@ -207,7 +207,7 @@ communicator 1, ranks 0-3
       segments of 100
     rank 2 has not called it: number 5, allreduce of 1024 float64, sum, by ring,
         ended 6999 ms before
-    ranks 0-1, 3 have left it
+    ranks 0-1, 3 have completed it
 END
 ok $? "a root that others did not wait for is named"
 
@@ -232,7 +232,7 @@ tells alltoallv 'alltoallv of float64'
 tells scan 'scan of 1024 float64, sum' 3 sum
 tells exscan 'exscan of 1024 float64, no_op'
 tells barrier barrier
-ok $bad "each collective is told by what it has, and counts that are local are no mismatch"
+ok $bad "each collective is printed with its own fields, and local counts are no mismatch"
 
 for rank in 0 1 2; do
     dump $rank "$(comm $rank 7 "$before, $(failed_op 6 4000 9000 '"step": 2, "steps": 12, "waiting_for": [3]')" \
@@ -252,7 +252,7 @@ communicator 1, ranks 0-3
   no dump of rank 3
   ranks 0-2 report RCX_ERR_TIMEOUT, missing rank 3: rank 3 did not call
 END
-ok $? "what the ranks report is told once"
+ok $? "an error that several ranks report is printed once"
 
 # --- calls that do not match ---
 
@@ -285,7 +285,7 @@ ok $bad "every field that ranks must agree on is compared"
 dump 1 "$(comm 1 7 "$before, $(open_op 6 9000 '"op": {"number": 1, "name": "max"}, "count": 3')")"
 run 1 trace dumps/* && prints 'count: 1024 on ranks 0, 3; 3 on rank 1; 8 on rank 2' \
     && prints 'op: sum on ranks 0, 2-3; max on rank 1'
-ok $? "all that differs at one number is told"
+ok $? "all differences at one number are printed"
 
 for rank in 0 1 3; do
     dump $rank "$(comm $rank 7 "$before, $(open_op 6 9000)")"
@@ -301,11 +301,11 @@ communicator 1, ranks 0-3
     root: 0 on ranks 0-1, 3; 2 on rank 2
   number 6: allreduce of 1024 float64, sum, by ring
     ranks 0-1, 3 are in it since 1000 ms
-    rank 2 has left it
+    rank 2 has completed it
   number 7: allreduce of 1024 float64, sum, by ring
     rank 2 is in it since 500 ms
 END
-ok $? "behind a mismatch nobody is called missing"
+ok $? "after a mismatch no rank is called missing"
 
 for rank in 0 1 2 3; do
     dump $rank "$(comm $rank 7 "$before, $(done_op 6 3 4 "\"count\": $((8 + rank % 2))")")"
@@ -318,7 +318,7 @@ communicator 1, ranks 0-3
   MISMATCH at number 6; later ones are not compared
     count: 8 on ranks 0, 2; 9 on ranks 1, 3
 END
-ok $? "a mismatch that nobody noticed is one, and is not completed"
+ok $? "a mismatch that no rank has noticed is reported, and is not called completed"
 
 for rank in 0 1 2 3; do
     n=$((4096 + rank))
@@ -358,13 +358,13 @@ reports 0 <<'END'
 
 communicators that are idle: 1
 END
-ok $? "messages that are over are well, and one that nobody waits for may be under way"
+ok $? "completed messages are no problem, nor is one in flight that no rank waits for"
 
 both 1 "$sent" "$taken, $(open_message 1 receive 0 7 100)" <<'END'
   receive of up to 100 float64 from rank 0, tag 7
     rank 1 is in it since 1000 ms, rank 0 has not sent it
 END
-ok $? "who waits for a message that nobody has sent is named"
+ok $? "a rank that waits for a message that no rank has sent is named"
 
 both 1 "$sent, $(message 1 send 1 9 3), $(message 2 send 1 9 4), $(message 3 send 2 1 4)" \
     "$taken, $(open_message 1 receive 0 7 100)" <<'END'
@@ -372,13 +372,13 @@ both 1 "$sent, $(message 1 send 1 9 3), $(message 2 send 1 9 4), $(message 3 sen
     rank 1 is in it since 1000 ms, rank 0 has not sent it, but 3 float64 with
         tag 9 and 1 more from rank 0 are not received
 END
-ok $? "what was sent with another tag is told"
+ok $? "a message that was sent with another tag is reported"
 
 both 0 "$sent, $(message 1 send 1 7 5)" "$taken, $(open_message 1 receive 0 7 100)" <<'END'
   receive of up to 100 float64 from rank 0, tag 7
     rank 1 is in it since 1000 ms, it has been sent
 END
-ok $? "a message that is sent is on its way"
+ok $? "a message that was sent is in flight"
 
 both 1 "$sent, $(message 1 send 1 7 5)" "$taken, $(open_message 1 receive 0 7 8), $(open_message 2 receive 0 7 9)" <<'END'
   receive of up to 8 float64 from rank 0, tag 7
@@ -393,7 +393,7 @@ both 1 "$sent, $(message 1 send 1 7 101)" "$taken, $(message 1 receive 0 7 100 "
   receive of up to 100 float64 from rank 0, tag 7
     rank 1 failed with RCX_ERR_TRUNCATED after 1 ms, rank 0 sent 101 float64
 END
-ok $? "what was too long is told"
+ok $? "a message that was too long is reported"
 
 both 1 "$(open_message 0 send 1 7 24)" "$(open_message 0 receive 0 6 24), $(open_message 1 receive null 5 1)" <<'END'
   send of 24 float64 to rank 1, tag 7
@@ -403,10 +403,10 @@ both 1 "$(open_message 0 send 1 7 24)" "$(open_message 0 receive 0 6 24), $(open
     rank 1 is in it since 1000 ms, rank 0 has not sent it, but 24 float64 with
         tag 7 from rank 0 are not received
   receive of up to 1 float64 from any rank, tag 5
-    rank 1 is in it since 1000 ms, nobody has sent it, but 24 float64 with tag 7
-        from rank 0 are not received
+    rank 1 is in it since 1000 ms, no rank has sent it, but 24 float64 with tag
+        7 from rank 0 are not received
 END
-ok $? "two ranks that wait for each other with two tags are told of each other"
+ok $? "two ranks that wait for each other with two tags are reported"
 
 both 0 "$(open_message 0 send 1 7 24)" "$(open_message 0 receive null 7 24)" <<'END'
   send of 24 float64 to rank 1, tag 7
@@ -417,9 +417,9 @@ END
 bad=$?
 both 0 "" "$(open_message 0 receive null 7 24)" <<'END' || bad=1
   receive of up to 24 float64 from any rank, tag 7
-    rank 1 is in it since 1000 ms, nobody has sent it
+    rank 1 is in it since 1000 ms, no rank has sent it
 END
-ok $bad "a receive of any source may wait for what may never come"
+ok $bad "a receive of any source may wait for a message that never comes"
 
 # the first receive may have taken rank 0's message
 both 0 "$sent" "$(message 0 receive null 7 24), $(open_message 1 receive 0 7 24)" <<'END'
@@ -436,7 +436,7 @@ both 0 "" "$(open_message 0 receive 0 7 24)" '"dropped_messages": 1' <<'END' || 
   receive of up to 24 float64 from rank 0, tag 7
     rank 1 is in it since 1000 ms, the other side of it is not known
 END
-ok $bad "nothing is said of what cannot be known"
+ok $bad "no rank is called missing if dumps do not show the other side"
 
 for rank in 1 2 3; do
     dump $rank "$(mail $rank "$(open_message 0 receive 0 7 24)")"
@@ -447,8 +447,8 @@ bad=$?
 dump 0 "$(mail 0 "")"
 run 1 trace dumps/* && prints 'ranks 1-3 are in it since 1000 ms, rank 0 has not sent it' || bad=1
 dump 0 ""
-run 1 trace dumps/* && prints 'ranks 1-3 are in it since 1000 ms, rank 0 has not sent it' && prints 'rank 0 does not know it' || bad=1
-ok $bad "ranks in the same wait have one line, and who has no dump has not been silent"
+run 1 trace dumps/* && prints 'ranks 1-3 are in it since 1000 ms, rank 0 has not sent it' && prints 'rank 0 has no such communicator' || bad=1
+ok $bad "ranks in the same wait have one line, and a rank without a dump is not called silent"
 
 # a message in a communicator with other ranks, together with a collective
 dump 1 "$(comm 1 6 "$before"), $(comm 0 0 "" '"id": 2, "size": 2, "ranks": [1, 3], "messages": ['"$(open_message 0 receive 1 7 24)"']')"
@@ -469,7 +469,7 @@ assert message == {
     "status": "RCX_IN_PROGRESS", "failed": False, "since_ms": 1000,
     "after_ms": None, "verdict": "not_sent", "no_dump": False, "instead": []}
 END
-ok $? "messages stand beside collectives, whose ranks are the job's"
+ok $? "messages and collectives are listed with ranks of the job"
 
 # --- communicators ---
 
@@ -495,7 +495,7 @@ communicator 2, ranks 0, 2
     rank 0 is in it since 1000 ms, waiting for rank 2
     rank 2 has not called it: no operation before it is known
 END
-ok $? "communicators with one number are told apart by their ranks, and ranks are the job's"
+ok $? "communicators with one number are distinguished by their ranks, which are those of the job"
 
 dump 0 "$(comm 0 1 "$(open_op 0 4000)")"
 dump 1 "$(comm 1 1 "$(open_op 0 9000)")" '"monotonic_ns": 12000000000'
@@ -544,7 +544,7 @@ assert number_6["inside"][1] == {
 [absent] = number_6["not_called"]
 assert (absent["rank"], absent["last"], absent["ended_ms"]) == (3, 5, 6999)
 END
-ok $? "--json has it for programs"
+ok $? "--json prints the same for programs"
 
 # --- files that are no dumps ---
 
@@ -637,7 +637,7 @@ with open(sys.argv[1], "w") as file:
     json.dump(dump, file)
 END
 refuses 'communicators[1]: id and ranks are those of communicators[0], too'
-ok $? "a communicator comes once"
+ok $? "each communicator is printed once"
 
 bad=0
 broken
@@ -694,7 +694,7 @@ ok $? "nor does the name of a file"
 set -o pipefail
 trace dumps/* 2>"$err" | true
 [ ! -s "$err" ]
-ok $? "a reader may leave early"
+ok $? "a reader may close the pipe early"
 
 # --- wrong usage ---
 
@@ -715,7 +715,7 @@ ok $? "thousands of damaged dumps are read or refused, none breaks it"
 
 mkdir real
 run 0 "$python" "$here/check_dump.py" "$write_dump" "$scratch/real/dump"
-ok $? "what the recorder was given is what a JSON parser reads"
+ok $? "a JSON parser reads what the recorder was given"
 
 run 0 "$python" -m json.tool real/dump && run 1 trace real/dump && [ ! -s "$err" ] \
     && prints '8 ranks, 1 dumps; none of ranks 0, 2-7' && prints 'rank 1: a test' \

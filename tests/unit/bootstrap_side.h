@@ -49,7 +49,7 @@ static inline void side_init(struct side *side, const rcx_bootstrap_t *host)
         .params = &side->params, .heap = &side->heap, .log = &side->log};
 }
 
-enum { CARD_BYTES = 5 }; /* length of the shortest blob */
+enum { RECORD_BYTES = 5 }; /* length of the shortest blob */
 
 static inline size_t make_blob(int rank, unsigned char *blob)
 {
@@ -83,30 +83,30 @@ static inline bool sees_blob_of(struct side *side, int rank)
 
 /* What a rank receives in a local exchange: number of records, and how many of
  * them are right. */
-struct meeting {
+struct received {
     int seen;
     int right; /* records that are those of their rank */
 };
 
-static inline void see_card(int rank, const void *card, void *arg)
+static inline void check_record(int rank, const void *record, void *arg)
 {
-    struct meeting *meeting = arg;
+    struct received *received = arg;
     unsigned char expected[256];
 
     make_blob(rank, expected);
-    meeting->right += rank == meeting->seen++ && card &&
-                      memcmp(card, expected, CARD_BYTES) == 0;
+    received->right += rank == received->seen++ && record &&
+                       memcmp(record, expected, RECORD_BYTES) == 0;
 }
 
-static inline rcx_status_t meet_others(struct side *side,
-                                       struct meeting *meeting)
+static inline rcx_status_t exchange_records(struct side *side,
+                                            struct received *received)
 {
-    unsigned char card[256];
+    unsigned char record[256];
 
-    *meeting = (struct meeting){.seen = 0};
-    make_blob(side->boot->rank, card);
-    return side->boot->ops->local_exchange(side->boot, card, CARD_BYTES,
-                                           see_card, meeting);
+    *received = (struct received){.seen = 0};
+    make_blob(side->boot->rank, record);
+    return side->boot->ops->local_exchange(side->boot, record, RECORD_BYTES,
+                                           check_record, received);
 }
 
 /* Open the first bootstrap of the table that is for these arguments, as

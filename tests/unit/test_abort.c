@@ -18,7 +18,7 @@
 
 static int output; /* pipe from the child */
 
-static void say(rcx_log_level_t level, const char *text, void *arg)
+static void log_line(rcx_log_level_t level, const char *text, void *arg)
 {
     (void)arg;
     dprintf(output, "%d %s\n", (int)level, text);
@@ -62,7 +62,7 @@ _Noreturn static void end(const struct ending *e)
     int result = e->result;
     const rcx_params_t params = {
         .field_mask = RCX_PARAM_LOG | e->fields,
-        .log = say,
+        .log = log_line,
         .bootstrap = {.size = 1, .allgather = allgather, .arg = &result},
         .bootstrap_abort = e->fn};
     rcx_context_t *context;
@@ -119,7 +119,7 @@ static void a_single_process_ends_with_the_code(void **state)
         check(&endings[i]);
 }
 
-static void a_host_that_can_ends_the_others(void **state)
+static void a_host_that_can_abort_ends_the_other_ranks(void **state)
 {
     static const struct ending ending = {
         .fields = RCX_PARAM_BOOTSTRAP | RCX_PARAM_ABORT,
@@ -140,7 +140,7 @@ static void a_host_that_can_ends_the_others(void **state)
 /* No host ends the other ranks, so the process must end by SIGABRT, which a
  * launcher notices. In the third case the host was compiled with an older
  * rcx.h: bootstrap_abort is undefined and must not be called. */
-static void where_nobody_ends_the_others_a_signal_tells(void **state)
+static void sigabrt_ends_the_process_if_the_host_does_not(void **state)
 {
     static const struct ending endings[] = {
         {.fields = RCX_PARAM_BOOTSTRAP | RCX_PARAM_ABORT},
@@ -198,8 +198,8 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_single_process_ends_with_the_code),
-        cmocka_unit_test(a_host_that_can_ends_the_others),
-        cmocka_unit_test(where_nobody_ends_the_others_a_signal_tells),
+        cmocka_unit_test(a_host_that_can_abort_ends_the_other_ranks),
+        cmocka_unit_test(sigabrt_ends_the_process_if_the_host_does_not),
         cmocka_unit_test(fields_of_params_stay_where_they_were),
         cmocka_unit_test(wrong_arguments_of_aborts_are_named),
     };

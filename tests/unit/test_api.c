@@ -181,7 +181,7 @@ reduce_scatter_of_equal_blocks_equals_the_serial_reduction(void **state)
     run_everywhere(REDUCE_SCATTER_BLOCK, NULL, NULL);
 }
 
-static void only_some_ranks_may_get_anything(void **state)
+static void some_ranks_may_receive_nothing(void **state)
 {
     static const size_t cases[][4] = {
         {0, 0, 0, 0}, {5, 0, 0, 0}, {0, 0, 0, 5}, {0, 3, 0, 2}, {1, 0, 100, 0}};
@@ -258,7 +258,7 @@ static void blocking_calls_of_a_single_process_copy(void **state)
     assert_null(context);
 }
 
-static void need_18_buffers_may_be_null_where_nothing_is_there(void **state)
+static void need_18_buffers_may_be_null_where_counts_are_zero(void **state)
 {
     const size_t zero = 0;
     rcx_context_t *context;
@@ -361,10 +361,10 @@ int main(void)
             reduce_scatter_of_uneven_blocks_equals_the_serial_reduction),
         cmocka_unit_test(
             reduce_scatter_of_equal_blocks_equals_the_serial_reduction),
-        cmocka_unit_test(only_some_ranks_may_get_anything),
+        cmocka_unit_test(some_ranks_may_receive_nothing),
         cmocka_unit_test(every_delivery_order_gives_the_same),
         cmocka_unit_test(blocking_calls_of_a_single_process_copy),
-        cmocka_unit_test(need_18_buffers_may_be_null_where_nothing_is_there),
+        cmocka_unit_test(need_18_buffers_may_be_null_where_counts_are_zero),
         cmocka_unit_test(recvcounts_are_copied),
         cmocka_unit_test(the_communicator_knows_rank_and_size),
         cmocka_unit_test(

@@ -244,16 +244,18 @@ static void sums_that_overflow_are_refused(void **state)
             assert_refuses(counted[i], (a.blocks = wide, a.root = root),
                            "counts:", "overflow");
         }
-        assert_refuses(counted[i], a.displs = behind, "counts:", "ends",
-                       "overflow");
-        assert_refuses(counted[i], a.displs = far, "counts:", "ends",
-                       "overflow");
+        assert_refuses(counted[i], a.displs = behind,
+                       "counts:", "the end of a block", "overflow");
+        assert_refuses(counted[i], a.displs = far,
+                       "counts:", "the end of a block", "overflow");
     }
     assert_refuses(ALLTOALLV, a.sendcounts = too_many,
                    "sendcounts:", "overflow");
     assert_refuses(ALLTOALLV, a.blocks = too_many, "recvcounts:", "overflow");
-    assert_refuses(ALLTOALLV, a.senddispls = behind, "sendcounts:", "ends");
-    assert_refuses(ALLTOALLV, a.displs = behind, "recvcounts:", "ends");
+    assert_refuses(ALLTOALLV, a.senddispls = behind,
+                   "sendcounts:", "the end of a block");
+    assert_refuses(ALLTOALLV, a.displs = behind,
+                   "recvcounts:", "the end of a block");
     assert_refuses(ALLTOALLV, (a.blocks = wide, a.sendbuf = RCX_IN_PLACE),
                    "recvcounts:", "overflow");
     assert_refuses(BCAST, a.count = SIZE_MAX / 2, "count=", "overflow");
@@ -261,7 +263,7 @@ static void sums_that_overflow_are_refused(void **state)
     assert_refuses(EXSCAN, a.count = SIZE_MAX / 2, "count=", "overflow");
 }
 
-static void what_a_rank_sends_to_itself_is_what_it_receives(void **state)
+static void a_block_to_itself_has_equal_send_and_receive_counts(void **state)
 {
     static const size_t more[RANKS] = {N + 1, N};
 
@@ -308,7 +310,7 @@ static void a_sendbuf_in_a_gap_is_fine(void **state)
     assert_takes(SCATTERV, (a.displs = apart, a.recvbuf = in + N + 1));
 }
 
-static void what_lies_in_a_gap_is_sent(void **state)
+static void data_in_a_gap_of_the_result_is_sent(void **state)
 {
     int32_t memory[RANKS][4 * N];
     struct arguments a[RANKS] = {right(), right()};
@@ -513,7 +515,7 @@ static void exscan_once(struct job *j, size_t count)
                      (j->size - 1) * given[count - 1]);
 }
 
-static void exscan_leaves_what_rank_0_would_get(void **state)
+static void exscan_leaves_the_result_of_rank_0_unchanged(void **state)
 {
     (void)state;
     run_all_algorithms(RCX_COLL_EXSCAN, exscan_once);
@@ -563,16 +565,16 @@ int main(void)
         TEST(the_in_place_mark_is_refused_where_it_means_nothing),
         TEST(in_place_it_is_the_other_buffer_that_is_missing),
         TEST(sums_that_overflow_are_refused),
-        TEST(what_a_rank_sends_to_itself_is_what_it_receives),
+        TEST(a_block_to_itself_has_equal_send_and_receive_counts),
         TEST(a_sendbuf_over_part_of_a_block_is_refused),
         TEST(a_sendbuf_in_a_gap_is_fine),
-        TEST(what_lies_in_a_gap_is_sent),
+        TEST(data_in_a_gap_of_the_result_is_sent),
         TEST(separate_arrays_are_blocks),
         TEST(blocks_of_a_result_that_overlap_are_refused),
         TEST(any_two_blocks_of_many_are_found),
         TEST(blocks_that_do_not_overlap_are_fine),
         TEST(blocks_of_an_operand_may_overlap),
-        TEST(exscan_leaves_what_rank_0_would_get),
+        TEST(exscan_leaves_the_result_of_rank_0_unchanged),
         TEST(bcast_does_not_write_at_the_root),
     };
 

@@ -108,7 +108,7 @@ static struct arguments some_arguments(void)
                               .comm = comm};
 }
 
-static void a_communicator_that_is_none_is_refused(void **state)
+static void a_null_communicator_is_refused(void **state)
 {
     struct arguments a = some_arguments();
 
@@ -401,7 +401,7 @@ static void a_context_with_live_requests_stays(void **state)
     assert_ok(rcx_request_free(&request));
 }
 
-static void memory_that_is_not_from_here_is_refused(void **state)
+static void memory_that_rcx_did_not_allocate_is_refused(void **state)
 {
     void *ptr = NULL, *peer;
 
@@ -487,7 +487,7 @@ static void where_a_context_is_known_its_log_gets_the_line(void **state)
     int done;
 
     (void)state;
-#define assert_host_hears(expr)                                                \
+#define assert_host_logs(expr)                                                 \
     do {                                                                       \
         capture_begin(&said);                                                  \
         assert_true((expr) < 0);                                               \
@@ -496,29 +496,29 @@ static void where_a_context_is_known_its_log_gets_the_line(void **state)
         assert_int_equal(said.host_lines, 1);                                  \
         assert_int_equal(said.level, RCX_LOG_ERROR);                           \
     } while (0)
-    assert_host_hears(rcx_allreduce(NULL, out, N, RCX_INT32, RCX_SUM, comm));
-    assert_host_hears(
+    assert_host_logs(rcx_allreduce(NULL, out, N, RCX_INT32, RCX_SUM, comm));
+    assert_host_logs(
         rcx_iallreduce(in, out, N, RCX_INT32, RCX_SUM, comm, NULL));
-    assert_host_hears(
+    assert_host_logs(
         rcx_reduce_scatter(in, out, no_counts, RCX_INT32, RCX_SUM, comm));
-    assert_host_hears(rcx_op_create(context, fine, 0, NULL, NULL));
-    assert_host_hears(rcx_type_create(context, 1, NULL));
-    assert_host_hears(rcx_op_free(context, NULL));
-    assert_host_hears(rcx_mem_alloc(comm, 1, NULL));
+    assert_host_logs(rcx_op_create(context, fine, 0, NULL, NULL));
+    assert_host_logs(rcx_type_create(context, 1, NULL));
+    assert_host_logs(rcx_op_free(context, NULL));
+    assert_host_logs(rcx_mem_alloc(comm, 1, NULL));
     assert_ok(
         rcx_allreduce_init(in, out, N, RCX_INT32, RCX_SUM, comm, &request));
-    assert_host_hears(rcx_test(request, NULL));
+    assert_host_logs(rcx_test(request, NULL));
     stale = request;
     assert_ok(rcx_request_free(&request));
-    assert_host_hears(rcx_wait(stale));
-    assert_host_hears(rcx_test(stale, &done));
+    assert_host_logs(rcx_wait(stale));
+    assert_host_logs(rcx_test(stale, &done));
 }
 
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     static const struct CMUnitTest tests[] = {
-        TEST(a_communicator_that_is_none_is_refused),
+        TEST(a_null_communicator_is_refused),
         TEST(a_buffer_that_is_missing_is_named),
         TEST(in_place_it_is_recvbuf_that_is_missing),
         TEST(in_place_at_a_rank_that_receives_nothing_is_refused),
@@ -537,7 +537,7 @@ int main(void)
         TEST(an_active_request_can_be_neither_started_nor_freed),
         TEST(a_test_without_a_place_for_its_answer_is_refused),
         TEST(a_context_with_live_requests_stays),
-        TEST(memory_that_is_not_from_here_is_refused),
+        TEST(memory_that_rcx_did_not_allocate_is_refused),
         TEST(memory_that_is_registered_is_known_once),
         TEST(local_reductions_check_their_arguments),
         TEST(where_a_context_is_known_its_log_gets_the_line),

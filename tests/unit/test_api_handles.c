@@ -14,7 +14,7 @@ static int fine(void *dst, const void *left, const void *right, size_t count,
     return 0;
 }
 
-static void a_request_that_is_none_is_refused(void **state)
+static void a_null_request_is_refused(void **state)
 {
     rcx_request_t *none = NULL;
     int done;
@@ -28,7 +28,7 @@ static void a_request_that_is_none_is_refused(void **state)
     assert_refused(&said, rcx_wait_all(1, NULL), RCX_ERR_ARG, "requests");
 }
 
-static void a_handle_that_is_none_is_refused(void **state)
+static void a_null_handle_is_refused(void **state)
 {
     rcx_comm_t *none = NULL, *new;
     rcx_request_t *request;
@@ -69,7 +69,7 @@ static void a_handle_that_is_none_is_refused(void **state)
     assert_none(rcx_recv_init(in, 1, RCX_INT32, 0, 0, NULL, &request));
 }
 
-static void a_context_that_is_none_is_refused(void **state)
+static void a_null_context_is_refused(void **state)
 {
     rcx_context_t *none = NULL;
     rcx_datatype_t type = 1;
@@ -92,9 +92,9 @@ static void a_context_that_is_none_is_refused(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_request_that_is_none_is_refused),
-        cmocka_unit_test(a_handle_that_is_none_is_refused),
-        cmocka_unit_test(a_context_that_is_none_is_refused),
+        cmocka_unit_test(a_null_request_is_refused),
+        cmocka_unit_test(a_null_handle_is_refused),
+        cmocka_unit_test(a_null_context_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -306,7 +306,7 @@ static void run_many_failing(struct job *job, unsigned flags)
     assert_int_equal(said.host_lines, MANY * job->size);
 }
 
-static void many_failing_ones_are_one_line_each(void **state)
+static void many_failing_ops_are_one_line_each(void **state)
 {
     static rcx_params_t params = {
         .field_mask = RCX_PARAM_LOG, .log = capture_line, .log_arg = &said};
@@ -459,7 +459,7 @@ int main(void)
         cmocka_unit_test(
             a_failing_op_fails_segmented_and_persistent_calls_alike),
         cmocka_unit_test(a_failing_op_is_one_line_on_each_rank),
-        cmocka_unit_test(many_failing_ones_are_one_line_each),
+        cmocka_unit_test(many_failing_ops_are_one_line_each),
         cmocka_unit_test(a_failing_op_fails_a_local_reduction),
         cmocka_unit_test(types_may_have_any_extent),
         cmocka_unit_test(replace_and_no_op_take_the_last_and_the_first_rank),

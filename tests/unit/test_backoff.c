@@ -47,12 +47,12 @@ static void join_and_close(struct calls *c, struct job *job)
 /* ---- Spinning while peers run -------------------------------------------- */
 
 static const struct rcx_transport_ops *true_ops;
-static bool is_at_work, is_resting;
-static int rests, polls, fewest_polls;
+static bool peers_run, is_released;
+static int releases, polls, fewest_polls;
 
 static unsigned count_poll(struct rcx_transport *t)
 {
-    assert_false(is_resting);
+    assert_false(is_released);
     polls++;
     return true_ops->progress(t);
 }
@@ -60,42 +60,42 @@ static unsigned count_poll(struct rcx_transport *t)
 /* Count core releases, and keep the smallest number of polls between two of
  * them. A rank drains after it was off its core for long, so only the smallest
  * number is exact. Polls before the first release do not count. */
-static void note_rest(struct rcx_transport *t, bool begins)
+static void count_release(struct rcx_transport *t, bool begins)
 {
     (void)t;
-    assert_true(begins != is_resting);
-    is_resting = begins;
-    if (begins && rests++ > 0 && polls < fewest_polls)
+    assert_true(begins != is_released);
+    is_released = begins;
+    if (begins && releases++ > 0 && polls < fewest_polls)
         fewest_polls = polls;
     polls = 0;
 }
 
-static bool say_who_is_at_work(struct rcx_transport *t)
+static bool report_peers_run(struct rcx_transport *t)
 {
     (void)t;
-    return is_at_work;
+    return peers_run;
 }
 
 /* Wait for a message that does not arrive, and return the smallest number of
  * polls between two releases of the core. yields is reset, so that the rank
  * never finds that it has the core to itself. */
-static int polls_between_rests(struct calls *c, bool others_are_at_work)
+static int polls_between_releases(struct calls *c, bool others_run)
 {
     struct rcx_progress *p = &c->requests[0]->comm->context->progress;
 
-    is_at_work = others_are_at_work;
-    rests = 0;
+    peers_run = others_run;
+    releases = 0;
     fewest_polls = INT_MAX;
-    while (rests < 20) {
+    while (releases < 20) {
         p->yields = 0;
         p->core_exclusive = false;
         assert_status(rcx_wait_for(c->requests[0], MS / 100), RCX_IN_PROGRESS);
-        assert_false(is_resting);
+        assert_false(is_released);
     }
     return fewest_polls;
 }
 
-static void a_core_is_kept_as_long_as_others_are_at_work(void **state)
+static void a_core_is_kept_while_peers_run(void **state)
 {
     struct rcx_transport_ops ops;
     struct calls c;
@@ -106,11 +106,11 @@ static void a_core_is_kept_as_long_as_others_are_at_work(void **state)
     true_ops = job.contexts[0]->transport->ops;
     ops = *true_ops;
     ops.progress = count_poll;
-    ops.core_released = note_rest;
-    ops.peers_run = say_who_is_at_work;
+    ops.core_released = count_release;
+    ops.peers_run = report_peers_run;
     job.contexts[0]->transport->ops = &ops;
-    assert_true(polls_between_rests(&c, false) < 40);
-    assert_true(polls_between_rests(&c, true) >= 40);
+    assert_true(polls_between_releases(&c, false) < 40);
+    assert_true(polls_between_releases(&c, true) >= 40);
     job.contexts[0]->transport->ops = true_ops;
     join_and_close(&c, &job);
 }
@@ -118,7 +118,7 @@ static void a_core_is_kept_as_long_as_others_are_at_work(void **state)
 /* ---- Yields to computing tasks ------------------------------------------- */
 
 static bool yields_are_long;
-static int yields, naps;
+static int yields, sleeps;
 
 int __real_sched_yield(void);
 int __wrap_sched_yield(void);
@@ -136,32 +136,32 @@ int __real_nanosleep(const struct timespec *t, struct timespec *left);
 int __wrap_nanosleep(const struct timespec *t, struct timespec *left);
 int __wrap_nanosleep(const struct timespec *t, struct timespec *left)
 {
-    naps++;
+    sleeps++;
     return __real_nanosleep(t, left);
 }
 
 /* Poll in many short waits, as a single long wait would lead to a sleep in any
  * case. */
-static void wait_until_there_have_been(struct calls *c, int of_naps,
+static void wait_until_there_have_been(struct calls *c, int of_sleeps,
                                        int of_yields)
 {
-    while (naps < of_naps || yields < of_yields)
+    while (sleeps < of_sleeps || yields < of_yields)
         assert_status(rcx_wait_for(c->requests[0], MS / 100), RCX_IN_PROGRESS);
 }
 
 /* A rank whose yields take long must sleep instead. When contended_until has
  * passed, it must yield again; each of these yields is long again. */
-static void who_gets_its_core_back_late_naps_and_tries_again(void **state)
+static void a_rank_sleeps_after_long_yields_and_then_yields_again(void **state)
 {
     struct calls c;
     struct job job;
 
     (void)state;
     begin_to_wait(&job, &c, true);
-    yields = naps = 0;
+    yields = sleeps = 0;
     yields_are_long = true;
     for (int i = 0; i < 5; i++) {
-        wait_until_there_have_been(&c, naps + 1, 0);
+        wait_until_there_have_been(&c, sleeps + 1, 0);
         wait_until_there_have_been(&c, 0, yields + 1);
     }
     yields_are_long = false;
@@ -172,8 +172,8 @@ static void who_gets_its_core_back_late_naps_and_tries_again(void **state)
 /* Return contended_until after a yield. yields_are_long determines whether it
  * is long. Before it, there were in_a_row long yields and then of_short short
  * ones. */
-static uint64_t crowded_until(struct calls *c, unsigned in_a_row,
-                              unsigned of_short)
+static uint64_t contended_until_after_yield(struct calls *c, unsigned in_a_row,
+                                            unsigned of_short)
 {
     struct rcx_progress *p = &c->requests[0]->comm->context->progress;
 
@@ -184,7 +184,7 @@ static uint64_t crowded_until(struct calls *c, unsigned in_a_row,
     return p->contended_until;
 }
 
-static void what_computes_between_calls_is_no_crowd(void **state)
+static void long_yields_far_apart_are_no_contention(void **state)
 {
     struct calls c;
     struct job job;
@@ -193,25 +193,26 @@ static void what_computes_between_calls_is_no_crowd(void **state)
     (void)state;
     begin_to_wait(&job, &c, true);
     yields_are_long = true;
-    assert_true(crowded_until(&c, 0, 0) <= rcx_ticks());
-    assert_true(crowded_until(&c, 1, 30) <= rcx_ticks());
+    assert_true(contended_until_after_yield(&c, 0, 0) <= rcx_ticks());
+    assert_true(contended_until_after_yield(&c, 1, 30) <= rcx_ticks());
     start = rcx_ticks();
-    assert_true(crowded_until(&c, 1, 3) - start > 4 * RCX_IDLE_TICKS);
+    assert_true(contended_until_after_yield(&c, 1, 3) - start >
+                4 * RCX_IDLE_TICKS);
     yields_are_long = false;
     join_and_close(&c, &job);
 }
 
-static void who_has_a_core_of_its_own_does_not_nap(void **state)
+static void a_rank_with_its_own_core_does_not_sleep(void **state)
 {
     struct calls c;
     struct job job;
 
     (void)state;
     begin_to_wait(&job, &c, false);
-    yields = naps = 0;
+    yields = sleeps = 0;
     yields_are_long = true;
     wait_until_there_have_been(&c, 0, 20);
-    assert_int_equal(naps, 0);
+    assert_int_equal(sleeps, 0);
     yields_are_long = false;
     join_and_close(&c, &job);
 }
@@ -219,10 +220,10 @@ static void who_has_a_core_of_its_own_does_not_nap(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_core_is_kept_as_long_as_others_are_at_work),
-        cmocka_unit_test(who_gets_its_core_back_late_naps_and_tries_again),
-        cmocka_unit_test(what_computes_between_calls_is_no_crowd),
-        cmocka_unit_test(who_has_a_core_of_its_own_does_not_nap),
+        cmocka_unit_test(a_core_is_kept_while_peers_run),
+        cmocka_unit_test(a_rank_sleeps_after_long_yields_and_then_yields_again),
+        cmocka_unit_test(long_yields_far_apart_are_no_contention),
+        cmocka_unit_test(a_rank_with_its_own_core_does_not_sleep),
     };
 
     return cmocka_run_group_tests_name("backoff", tests, NULL, NULL);

@@ -28,10 +28,10 @@ const char *__lsan_default_suppressions(void)
 
 static bool exchanges_with_all(struct side *side)
 {
-    struct meeting meeting;
-    bool ok = meet_others(side, &meeting) == RCX_OK &&
-              meeting.seen == side->boot->size &&
-              meeting.right == side->boot->size && publish_own(side) == RCX_OK;
+    struct received received;
+    bool ok = exchange_records(side, &received) == RCX_OK &&
+              received.seen == side->boot->size &&
+              received.right == side->boot->size && publish_own(side) == RCX_OK;
 
     for (int i = 0; ok && i < side->boot->size; i++)
         ok = sees_blob_of(side, i);
@@ -241,7 +241,7 @@ static void callbacks_over_sockets_join_processes(void **state)
 
 /* ---- Single -------------------------------------------------------------- */
 
-static void a_process_alone_is_rank_0_of_1_without_a_word(void **state)
+static void a_single_process_is_rank_0_and_logs_nothing(void **state)
 {
     struct side side;
 
@@ -404,7 +404,7 @@ int main(void)
         cmocka_unit_test(
             callbacks_over_threads_exchange_blobs_of_different_lengths),
         cmocka_unit_test(callbacks_over_sockets_join_processes),
-        cmocka_unit_test(a_process_alone_is_rank_0_of_1_without_a_word),
+        cmocka_unit_test(a_single_process_is_rank_0_and_logs_nothing),
         cmocka_unit_test(a_launcher_of_several_without_a_server_is_an_error),
         cmocka_unit_test(a_launcher_of_one_is_no_error),
         cmocka_unit_test(a_pmix_server_that_does_not_answer_is_an_error),

@@ -40,19 +40,19 @@ static void one_thread_opens_and_publishes_for_all_inproc_ranks(void **state)
 /* A local exchange passes the own record for every rank, as a record describes
  * a process and all ranks are in this one. So only the record of rank 1 is as
  * expected. */
-static void inproc_ranks_all_show_the_same_card(void **state)
+static void an_inproc_local_exchange_repeats_the_own_record(void **state)
 {
     struct rcx_heap heap = RCX_HEAP_INIT;
     struct rcx_inproc *job = rcx_inproc_create(&heap, 3);
-    struct meeting meeting;
+    struct received received;
     struct side side;
 
     (void)state;
     side_init(&side, NULL);
     assert_int_equal(RCX_OK, rcx_inproc_open(job, 1, &side.args, &side.boot));
-    assert_int_equal(RCX_OK, meet_others(&side, &meeting));
-    assert_int_equal(3, meeting.seen);
-    assert_int_equal(1, meeting.right);
+    assert_int_equal(RCX_OK, exchange_records(&side, &received));
+    assert_int_equal(3, received.seen);
+    assert_int_equal(1, received.right);
     side.boot->ops->close(side.boot);
     rcx_inproc_destroy(job);
 }
@@ -220,7 +220,7 @@ static bool go_on_twice(void *arg)
 
 /* A rank that stops waiting may enter the barrier again, and must not be
  * counted twice: 4 entries of 3 ranks do not complete it. */
-static void an_inproc_barrier_may_be_given_up(void **state)
+static void an_inproc_barrier_may_be_cancelled(void **state)
 {
     struct rcx_heap heap = RCX_HEAP_INIT;
     struct rcx_inproc *job = rcx_inproc_create(&heap, 3);
@@ -276,13 +276,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_thread_opens_and_publishes_for_all_inproc_ranks),
-        cmocka_unit_test(inproc_ranks_all_show_the_same_card),
+        cmocka_unit_test(an_inproc_local_exchange_repeats_the_own_record),
         cmocka_unit_test(
             inproc_lookup_before_the_peer_published_is_a_launch_error),
         cmocka_unit_test(an_inproc_rank_is_open_once_at_a_time),
         cmocka_unit_test(the_inproc_barrier_holds_every_thread_back),
         cmocka_unit_test(the_inproc_barrier_makes_progress_while_it_waits),
-        cmocka_unit_test(an_inproc_barrier_may_be_given_up),
+        cmocka_unit_test(an_inproc_barrier_may_be_cancelled),
         cmocka_unit_test(an_inproc_job_survives_failed_allocations),
     };
 

@@ -84,14 +84,14 @@ static void a_failing_callback_is_a_launch_error_with_its_value(void **state)
     for (int failing = 1; failing <= 3; failing++) {
         int left = failing;
         const rcx_bootstrap_t host = echo_host(&left);
-        struct meeting meeting;
+        struct received received;
         struct side side;
 
         side_init(&side, &host);
         assert_int_equal(RCX_OK, open_table(&side));
         assert_int_equal(failing == 1 ? RCX_ERR_LAUNCH : RCX_OK,
-                         meet_others(&side, &meeting));
-        assert_int_equal(failing == 1 ? 0 : 3, meeting.seen);
+                         exchange_records(&side, &received));
+        assert_int_equal(failing == 1 ? 0 : 3, received.seen);
         if (failing > 1)
             assert_int_equal(RCX_ERR_LAUNCH, publish_own(&side));
         assert_int_equal(1, side.lines.count);
@@ -107,15 +107,15 @@ static void a_failing_callback_is_a_launch_error_with_its_value(void **state)
 static void an_allgather_that_loses_own_data_is_a_launch_error(void **state)
 {
     rcx_bootstrap_t host = echo_host(NULL);
-    struct meeting meeting;
+    struct received received;
     struct side side;
 
     (void)state;
     host.allgather = forget_allgather;
     side_init(&side, &host);
     assert_int_equal(RCX_OK, open_table(&side));
-    assert_int_equal(RCX_ERR_LAUNCH, meet_others(&side, &meeting));
-    assert_int_equal(0, meeting.seen);
+    assert_int_equal(RCX_ERR_LAUNCH, exchange_records(&side, &received));
+    assert_int_equal(0, received.seen);
     assert_int_equal(1, side.lines.count);
     assert_int_equal(RCX_ERR_LAUNCH, publish_own(&side));
     assert_int_equal(2, side.lines.count);
@@ -150,17 +150,18 @@ static void lengths_that_no_memory_holds_are_a_launch_error(void **state)
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         struct lie lie = {.length = lengths[i]};
         rcx_bootstrap_t host = echo_host(NULL);
-        struct meeting meeting;
+        struct received received;
         struct side side;
 
         host.allgather = lie_allgather;
         host.arg = &lie;
         side_init(&side, &host);
         assert_int_equal(RCX_OK, open_table(&side));
-        assert_int_equal(RCX_OK, meet_others(&side, &meeting));
+        assert_int_equal(RCX_OK, exchange_records(&side, &received));
         assert_int_equal(RCX_ERR_LAUNCH, publish_own(&side));
         assert_int_equal(2, lie.calls);
-        assert_non_null(strstr(side.lines.last, "says that a rank publishes "));
+        assert_non_null(
+            strstr(side.lines.last, "bytes as the length of a rank's address"));
         side.boot->ops->close(side.boot);
         assert_int_equal(0, side.heap.live);
     }
@@ -173,7 +174,7 @@ static void lengths_that_no_memory_holds_are_a_launch_error(void **state)
 static int run_out_of_memory(const rcx_bootstrap_t *host)
 {
     rcx_status_t status = RCX_ERR_NOMEM;
-    struct meeting meeting;
+    struct received received;
     struct side side;
     int failures = 0;
 
@@ -182,7 +183,7 @@ static int run_out_of_memory(const rcx_bootstrap_t *host)
         side.heap.budget = budget;
         status = open_table(&side);
         if (status == RCX_OK) {
-            status = meet_others(&side, &meeting);
+            status = exchange_records(&side, &received);
             if (status == RCX_OK)
                 status = publish_own(&side);
             side.boot->ops->close(side.boot);

@@ -36,7 +36,7 @@ static void open_checked(struct job *job, int size)
 /* ---- One rank calls something else --------------------------------------- */
 
 /* The call of one rank. */
-struct said_call {
+struct checked_call {
     enum collective coll;
     struct arguments a;
     size_t count; /* of the whole vector */
@@ -45,9 +45,9 @@ struct said_call {
 
 /* Set the call of most ranks: sums of int64, root 1 if rooted, all blocks of
  * BLOCK elements. */
-static void say_usual(struct said_call *s, enum collective coll, int size)
+static void set_usual(struct checked_call *s, enum collective coll, int size)
 {
-    *s = (struct said_call){
+    *s = (struct checked_call){
         .coll = coll,
         .a = {.count = collective_has_blocks(coll) ? BLOCK : COUNT,
               .type = RCX_INT64,
@@ -86,10 +86,10 @@ struct deviation {
     const char *field;
     bool (*applies)(enum collective coll);
     /* Change the usual call to that of the odd rank. */
-    void (*change)(struct said_call *s, int size);
+    void (*change)(struct checked_call *s, int size);
     /* Print the argument's value as messages have it; NULL: the value is a
      * hash, which is not known here. */
-    void (*print)(const struct said_call *s, char text[32]);
+    void (*print)(const struct checked_call *s, char text[32]);
 };
 
 static bool has_elements(enum collective coll)
@@ -118,80 +118,80 @@ static bool is_any(enum collective coll)
     return true;
 }
 
-static void change_count(struct said_call *s, int size)
+static void change_count(struct checked_call *s, int size)
 {
     s->a.count--;
     s->blocks[size - 1]--;
     s->count -= collective_has_equal_blocks(s->coll) ? (size_t)size : 1;
 }
 
-static void print_count(const struct said_call *s, char text[32])
+static void print_count(const struct checked_call *s, char text[32])
 {
     snprintf(text, 32, "%zu", s->count);
 }
 
 /* Change two blocks and keep the sum. */
-static void change_counts(struct said_call *s, int size)
+static void change_counts(struct checked_call *s, int size)
 {
     s->blocks[0]++;
     s->blocks[size - 1]--;
 }
 
-static void change_type(struct said_call *s, int size)
+static void change_type(struct checked_call *s, int size)
 {
     (void)size;
     s->a.type = RCX_FLOAT64;
 }
 
-static void print_type(const struct said_call *s, char text[32])
+static void print_type(const struct checked_call *s, char text[32])
 {
     snprintf(text, 32, "%s", s->a.type == RCX_INT64 ? "int64" : "float64");
 }
 
-static void change_op(struct said_call *s, int size)
+static void change_op(struct checked_call *s, int size)
 {
     (void)size;
     s->a.op = RCX_MAX;
 }
 
-static void print_op(const struct said_call *s, char text[32])
+static void print_op(const struct checked_call *s, char text[32])
 {
     snprintf(text, 32, "%s", s->a.op == RCX_SUM ? "sum" : "max");
 }
 
-static void change_root(struct said_call *s, int size)
+static void change_root(struct checked_call *s, int size)
 {
     (void)size;
     s->a.root = 0;
 }
 
-static void print_root(const struct said_call *s, char text[32])
+static void print_root(const struct checked_call *s, char text[32])
 {
     snprintf(text, 32, "%d", s->a.root);
 }
 
-static void change_collective(struct said_call *s, int size)
+static void change_collective(struct checked_call *s, int size)
 {
-    say_usual(s, other_than(s->coll), size);
+    set_usual(s, other_than(s->coll), size);
 }
 
-static void print_collective(const struct said_call *s, char text[32])
+static void print_collective(const struct checked_call *s, char text[32])
 {
     name_of(s->coll, text);
 }
 
 static const struct deviation deviations[] = {
     {"count", has_common_counts, change_count, print_count},
-    {"counts' hash", has_list, change_counts, NULL},
+    {"the hash of the counts", has_list, change_counts, NULL},
     {"datatype", has_elements, change_type, print_type},
     {"op", has_op, change_op, print_op},
     {"root", collective_is_rooted, change_root, print_root},
     {"the collective", is_any, change_collective, print_collective},
 };
 
-static rcx_status_t say(const struct said_call *s, rcx_comm_t *comm,
-                        const int64_t *in, int64_t *out,
-                        rcx_request_t **request_p)
+static rcx_status_t start_call(const struct checked_call *s, rcx_comm_t *comm,
+                               const int64_t *in, int64_t *out,
+                               rcx_request_t **request_p)
 {
     struct arguments a = s->a;
 
@@ -212,7 +212,7 @@ static void wait_for_errors(struct job *job, rcx_request_t *requests[])
 /* Print "root is 1 on rank 0 and 0 on rank 2", or only "FIELD is " if the
  * values are not known. */
 static void print_difference(const struct deviation *d,
-                             const struct said_call *calls, int odd,
+                             const struct checked_call *calls, int odd,
                              const int ranks[2], char text[160])
 {
     char values[2][32];
@@ -230,8 +230,8 @@ static void print_difference(const struct deviation *d,
 /* On all ranks, rcx_comm_error() must name the same two ranks: odd and another
  * one, the lower rank first. Its text or the log must describe the difference.
  * calls[0] is the usual call, calls[1] that of rank odd. */
-static void check_blame(struct job *job, const struct deviation *d,
-                        const struct said_call *calls, int odd)
+static void check_culprits(struct job *job, const struct deviation *d,
+                           const struct checked_call *calls, int odd)
 {
     rcx_error_info_t first, info;
     char expected[160];
@@ -272,19 +272,19 @@ static void deviate(int size, int odd, enum collective coll,
 {
     int64_t in[ODD_RANK_MAX][COUNT] = {{1}}, out[ODD_RANK_MAX][COUNT];
     rcx_request_t *requests[ODD_RANK_MAX];
-    struct said_call calls[2];
+    struct checked_call calls[2];
     struct job job;
 
     open_checked(&job, size);
     memset(out, 0x11, sizeof out);
     for (int i = 0; i < 2; i++)
-        say_usual(&calls[i], coll, size);
+        set_usual(&calls[i], coll, size);
     d->change(&calls[1], size);
     for (int i = 0; i < size; i++)
-        assert_ok(say(&calls[i == odd], world_of(&job, i), in[i], out[i],
-                      &requests[i]));
+        assert_ok(start_call(&calls[i == odd], world_of(&job, i), in[i], out[i],
+                             &requests[i]));
     wait_for_errors(&job, requests);
-    check_blame(&job, d, calls, odd);
+    check_culprits(&job, d, calls, odd);
     for (int i = 0; i < size; i++) {
         for (int k = 0; k < COUNT; k++) /* no data moved */
             assert_int_equal(out[i][k], INT64_C(0x1111111111111111));
@@ -317,17 +317,17 @@ static void need_4_calls_in_another_order_are_both_a_mismatch(void **state)
     (void)state;
     for (int coll = 0; coll < COLLECTIVES; coll++) {
         const int odd = coll % SIZE;
-        struct said_call calls[2];
+        struct checked_call calls[2];
         struct job job;
 
         open_checked(&job, SIZE);
         memset(out, 0x11, sizeof out);
-        say_usual(&calls[0], (enum collective)coll, SIZE);
-        say_usual(&calls[1], other_than((enum collective)coll), SIZE);
+        set_usual(&calls[0], (enum collective)coll, SIZE);
+        set_usual(&calls[1], other_than((enum collective)coll), SIZE);
         for (int k = 0; k < 2; k++)
             for (int i = 0; i < SIZE; i++)
-                assert_ok(say(&calls[(i == odd) ^ k], world_of(&job, i),
-                              in[k][i], out[k][i], &requests[k][i]));
+                assert_ok(start_call(&calls[(i == odd) ^ k], world_of(&job, i),
+                                     in[k][i], out[k][i], &requests[k][i]));
         for (int k = 0; k < 2; k++) {
             wait_for_errors(&job, requests[k]);
             for (int i = 0; i < SIZE; i++)
@@ -342,23 +342,23 @@ static void need_4_calls_in_another_order_are_both_a_mismatch(void **state)
 
 /* Rank 2 leaves out a call, so its next call meets the first call of the
  * others. */
-static void need_4_a_call_left_out_is_one_where_another_follows(void **state)
+static void need_4_a_skipped_call_is_found_at_the_next_one(void **state)
 {
     int64_t in[3][COUNT] = {{1}}, out[3][COUNT];
     rcx_request_t *requests[3];
-    struct said_call calls[2];
+    struct checked_call calls[2];
     struct job job;
 
     (void)state;
     open_checked(&job, 3);
     for (int i = 0; i < 2; i++)
-        say_usual(&calls[i], REDUCE, 3);
+        set_usual(&calls[i], REDUCE, 3);
     change_count(&calls[1], 3);
     for (int i = 0; i < 3; i++)
-        assert_ok(say(&calls[i == 2], world_of(&job, i), in[i], out[i],
-                      &requests[i]));
+        assert_ok(start_call(&calls[i == 2], world_of(&job, i), in[i], out[i],
+                             &requests[i]));
     wait_for_errors(&job, requests);
-    check_blame(&job, &deviations[0], calls, 2);
+    check_culprits(&job, &deviations[0], calls, 2);
     for (int i = 0; i < 3; i++)
         assert_ok(rcx_request_free(&requests[i]));
     go_on(&job);
@@ -424,7 +424,7 @@ static bool is_special(int k, int size)
 
 /* All calls are started before the first is checked, and waited for in reverse
  * order. Only the calls with different counts must fail. */
-static void need_4_what_is_in_flight_beside_a_mismatch_goes_on(void **state)
+static void need_4_operations_in_flight_beside_a_mismatch_complete(void **state)
 {
     enum { SIZE = 4 };
     static int64_t in[LONG], out[SIZE][FLIGHT][LONG];
@@ -463,7 +463,7 @@ static void need_4_what_is_in_flight_beside_a_mismatch_goes_on(void **state)
 
 /* ---- Calls that match ---------------------------------------------------- */
 
-static void need_4_calls_that_match_are_none(void **state)
+static void need_4_calls_that_match_are_no_mismatch(void **state)
 {
     const size_t recvcounts[] = {3, 0, 5, 1};
     struct job job;
@@ -493,7 +493,7 @@ static bool differ(const struct attempt *a, const struct attempt *b)
 
 /* Displacements may differ between ranks, as may the counts of an alltoallv:
  * these must not be a mismatch. */
-static void need_4_places_are_each_ranks_own(void **state)
+static void need_4_displacements_may_differ_between_ranks(void **state)
 {
     const size_t blocks[] = {3, 0, 5, 1};
     struct job job;
@@ -531,12 +531,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(need_4_a_call_that_differs_is_a_mismatch_on_all_ranks),
         cmocka_unit_test(need_4_calls_in_another_order_are_both_a_mismatch),
-        cmocka_unit_test(need_4_a_call_left_out_is_one_where_another_follows),
+        cmocka_unit_test(need_4_a_skipped_call_is_found_at_the_next_one),
         cmocka_unit_test(
             need_4_a_request_that_was_refused_can_be_started_again),
-        cmocka_unit_test(need_4_what_is_in_flight_beside_a_mismatch_goes_on),
-        cmocka_unit_test(need_4_calls_that_match_are_none),
-        cmocka_unit_test(need_4_places_are_each_ranks_own),
+        cmocka_unit_test(
+            need_4_operations_in_flight_beside_a_mismatch_complete),
+        cmocka_unit_test(need_4_calls_that_match_are_no_mismatch),
+        cmocka_unit_test(need_4_displacements_may_differ_between_ranks),
     };
 
     return cmocka_run_group_tests_name("check", tests, NULL, NULL);

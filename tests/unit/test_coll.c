@@ -21,7 +21,7 @@ static void every_row_has_a_name_of_its_own(void **state)
     assert_int_equal(rcx_coll_by_name("gossip"), RCX_COLL_COUNT);
 }
 
-static void what_users_choose_has_words_for_people(void **state)
+static void every_row_with_a_variable_has_a_description(void **state)
 {
     (void)state;
     for (int coll = 0; coll < RCX_COLL_COUNT; coll++) {
@@ -100,7 +100,7 @@ static void for_shapes(void (*fn)(struct rcx_shape *s))
                 }
 }
 
-static void what_a_result_is_made_of_is_given_by_some_rank(void **state)
+static void every_result_element_has_operands_that_exist(void **state)
 {
     (void)state;
     for_shapes(check_origin);
@@ -117,7 +117,7 @@ static const struct collective_row *tested_as(const struct rcx_coll_row *row)
     return &collectives[coll];
 }
 
-static void every_public_row_is_in_the_tests_and_says_the_same(void **state)
+static void every_public_row_equals_its_row_in_the_tests(void **state)
 {
     (void)state;
     for (int coll = 0; coll < RCX_COLL_COUNT; coll++) {
@@ -166,7 +166,7 @@ static void check_definition(struct rcx_shape *s)
     assert_int_equal(view_given(&v, coll), rcx_shape_in_count(s));
 }
 
-static void what_a_result_is_made_of_is_what_rcx_h_says(void **state)
+static void operands_of_result_elements_are_those_of_rcx_h(void **state)
 {
     (void)state;
     for_shapes(check_definition);
@@ -198,12 +198,12 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_row_has_a_name_of_its_own),
-        cmocka_unit_test(what_users_choose_has_words_for_people),
+        cmocka_unit_test(every_row_with_a_variable_has_a_description),
         cmocka_unit_test(extents_and_in_place_forms_fit_together),
         cmocka_unit_test(every_row_has_an_algorithm_which_the_proofs_find),
-        cmocka_unit_test(what_a_result_is_made_of_is_given_by_some_rank),
-        cmocka_unit_test(every_public_row_is_in_the_tests_and_says_the_same),
-        cmocka_unit_test(what_a_result_is_made_of_is_what_rcx_h_says),
+        cmocka_unit_test(every_result_element_has_operands_that_exist),
+        cmocka_unit_test(every_public_row_equals_its_row_in_the_tests),
+        cmocka_unit_test(operands_of_result_elements_are_those_of_rcx_h),
         cmocka_unit_test(messages_name_the_function_that_is_called),
     };
 

@@ -48,7 +48,7 @@ static rcx_status_t failure_of(rcx_comm_t *comm)
     return info.status;
 }
 
-static void hear_of_failure(rcx_comm_t *comm)
+static void await_failure(rcx_comm_t *comm)
 {
     while (failure_of(comm) == RCX_OK)
         rcx_progress(comm->context);
@@ -60,7 +60,7 @@ static void hear_of_failure(rcx_comm_t *comm)
 /* Rank 2 finds the failure of rank 1 in a communicator of the two. All
  * communicators with rank 1 must fail on all ranks, and one without it must
  * work. */
-static void find_a_death(struct job *job, int rank, void *arg)
+static void find_failed_rank(struct job *job, int rank, void *arg)
 {
     static const int dead[] = {0}; /* rank 1's rank in pair */
     const bool is_in = rank == 1 || rank == 2;
@@ -93,25 +93,25 @@ static void find_a_death(struct job *job, int rank, void *arg)
 
 /* ---- Announcements ------------------------------------------------------- */
 
-enum { CROWD = 100, LISTED = 20, FIRST = 60, FINDER = 7 };
+enum { LARGE = 100, LISTED = 20, FIRST = 60, FINDER = 7 };
 
 static struct {
     struct job job;
     struct rcx_transport_ops ops; /* send_ctrl counts messages */
     void (*send_ctrl)(struct rcx_transport *t, int peer, const void *message,
                       size_t bytes);
-    int sent[CROWD]; /* messages that each rank has sent */
-} crowd;
+    int sent[LARGE]; /* messages that each rank has sent */
+} large;
 
 static void send_and_count(struct rcx_transport *t, int peer,
                            const void *message, size_t bytes)
 {
-    for (int i = 0; i < CROWD; i++)
-        crowd.sent[i] += crowd.job.contexts[i]->transport == t;
-    crowd.send_ctrl(t, peer, message, bytes);
+    for (int i = 0; i < LARGE; i++)
+        large.sent[i] += large.job.contexts[i]->transport == t;
+    large.send_ctrl(t, peer, message, bytes);
 }
 
-static bool is_deaf(int rank)
+static bool is_stopped(int rank)
 {
     return rank == FINDER + 1 || rank == FINDER + 2 || rank == FINDER - 4;
 }
@@ -127,38 +127,38 @@ static void an_announcement_takes_few_messages_of_each_rank(void **state)
     int listed[LISTED];
 
     (void)state;
-    memset(crowd.sent, 0, sizeof crowd.sent);
-    assert_ok(job_open(&crowd.job, CROWD, &options));
-    crowd.ops = *crowd.job.contexts[0]->transport->ops;
-    crowd.send_ctrl = crowd.ops.send_ctrl;
-    crowd.ops.send_ctrl = send_and_count;
-    for (int i = 0; i < CROWD; i++)
-        crowd.job.contexts[i]->transport->ops = &crowd.ops;
+    memset(large.sent, 0, sizeof large.sent);
+    assert_ok(job_open(&large.job, LARGE, &options));
+    large.ops = *large.job.contexts[0]->transport->ops;
+    large.send_ctrl = large.ops.send_ctrl;
+    large.ops.send_ctrl = send_and_count;
+    for (int i = 0; i < LARGE; i++)
+        large.job.contexts[i]->transport->ops = &large.ops;
     for (int i = 0; i < LISTED; i++)
         listed[i] = FIRST + i;
-    rcx_comm_fail(world_of(&crowd.job, FINDER), RCX_ERR_TIMEOUT, listed, LISTED,
+    rcx_comm_fail(world_of(&large.job, FINDER), RCX_ERR_TIMEOUT, listed, LISTED,
                   "bad");
     for (int k = 0; k < 100; k++)
-        for (int i = 0; i < CROWD; i++)
-            if (!is_deaf(i))
-                rcx_progress(crowd.job.contexts[i]);
-    for (int i = 0; i < CROWD; i++) {
+        for (int i = 0; i < LARGE; i++)
+            if (!is_stopped(i))
+                rcx_progress(large.job.contexts[i]);
+    for (int i = 0; i < LARGE; i++) {
         rcx_error_info_t info;
 
-        if (is_deaf(i)) {
-            assert_false(rcx_comm_is_failed(world_of(&crowd.job, i)));
+        if (is_stopped(i)) {
+            assert_false(rcx_comm_is_failed(world_of(&large.job, i)));
             continue;
         }
-        assert_ok(rcx_comm_error(world_of(&crowd.job, i), &info));
+        assert_ok(rcx_comm_error(world_of(&large.job, i), &info));
         assert_status(info.status, RCX_ERR_TIMEOUT);
         assert_int_equal(info.rank_count, LISTED);
-        assert_in_range(crowd.sent[i], 1, 3 * 2 * 7);
+        assert_in_range(large.sent[i], 1, 3 * 2 * 7);
         for (int j = 0; j < info.rank_count; j++)
             assert_int_equal(info.ranks[j], FIRST + j);
     }
-    for (int i = 0; i < CROWD; i++)
-        mark_failed(world_of(&crowd.job, i));
-    job_abandon(&crowd.job);
+    for (int i = 0; i < LARGE; i++)
+        mark_failed(world_of(&large.job, i));
+    job_abandon(&large.job);
 }
 
 /* Control messages from rank 0 to ranks 1 and 3 are lost. Ranks 2 and 4 must
@@ -166,13 +166,13 @@ static void an_announcement_takes_few_messages_of_each_rank(void **state)
 static void lose_some(struct rcx_transport *t, int peer, const void *message,
                       size_t bytes)
 {
-    if (crowd.job.contexts[0]->transport == t && peer % 2 == 1)
+    if (large.job.contexts[0]->transport == t && peer % 2 == 1)
         t->ctrl_lost = true;
     else
-        crowd.send_ctrl(t, peer, message, bytes);
+        large.send_ctrl(t, peer, message, bytes);
 }
 
-static void a_rank_that_reaches_some_has_them_tell_all(void **state)
+static void a_failure_that_reaches_some_ranks_reaches_all(void **state)
 {
     static const int listed[] = {0};
     const struct job_options options = {
@@ -180,34 +180,34 @@ static void a_rank_that_reaches_some_has_them_tell_all(void **state)
             &(rcx_params_t){.field_mask = RCX_PARAM_LOG, .log = members_hush}};
 
     (void)state;
-    assert_ok(job_open(&crowd.job, MOST, &options));
-    crowd.ops = *crowd.job.contexts[0]->transport->ops;
-    crowd.send_ctrl = crowd.ops.send_ctrl;
-    crowd.ops.send_ctrl = lose_some;
+    assert_ok(job_open(&large.job, MOST, &options));
+    large.ops = *large.job.contexts[0]->transport->ops;
+    large.send_ctrl = large.ops.send_ctrl;
+    large.ops.send_ctrl = lose_some;
     for (int i = 0; i < MOST; i++)
-        crowd.job.contexts[i]->transport->ops = &crowd.ops;
-    rcx_comm_fail(world_of(&crowd.job, 0), RCX_ERR_LIMIT, listed, 1, "bad");
+        large.job.contexts[i]->transport->ops = &large.ops;
+    rcx_comm_fail(world_of(&large.job, 0), RCX_ERR_LIMIT, listed, 1, "bad");
     for (int k = 0; k < 100; k++)
         for (int i = 0; i < MOST; i++)
-            rcx_progress(crowd.job.contexts[i]);
+            rcx_progress(large.job.contexts[i]);
     for (int i = 0; i < MOST; i++) {
         rcx_error_info_t info;
 
-        assert_ok(rcx_comm_error(world_of(&crowd.job, i), &info));
+        assert_ok(rcx_comm_error(world_of(&large.job, i), &info));
         assert_status(info.status, RCX_ERR_LIMIT);
         assert_int_equal(info.rank_count, 1);
         assert_int_equal(info.ranks[0], 0);
     }
-    job_abandon(&crowd.job);
+    job_abandon(&large.job);
 }
 
-static void a_death_fails_all_communicators_of_that_rank(void **state)
+static void a_failed_rank_fails_all_its_communicators(void **state)
 {
     (void)state;
     for (int size = 3; size <= MOST; size++) {
         atomic_int ready = 0;
 
-        run(size, RCX_THREAD_SINGLE, find_a_death, &ready);
+        run(size, RCX_THREAD_SINGLE, find_failed_rank, &ready);
     }
 }
 
@@ -231,7 +231,7 @@ static void abort_and_free(struct job *job, int rank, void *arg)
     require_ok(add_up(world));
     if (rank == job->size - 1)
         require_ok(rcx_comm_abort(comm));
-    hear_of_failure(comm);
+    await_failure(comm);
     require_status(add_up(comm), RCX_ERR_COMM_FAILED);
     require_status(rcx_start(request), RCX_ERR_COMM_FAILED);
     require_status(rcx_comm_dup(comm, &next), RCX_ERR_COMM_FAILED);
@@ -267,12 +267,12 @@ static void abort_at_once(struct job *job, int rank, void *arg)
         require_ok(rcx_comm_dup(world_of(job, rank), &comm));
         if (rank == i % job->size)
             require_ok(rcx_comm_abort(comm));
-        hear_of_failure(comm);
+        await_failure(comm);
         require_ok(rcx_comm_free(&comm));
     }
 }
 
-static void an_abort_is_heard_of_however_new_the_communicator(void **state)
+static void an_abort_of_a_new_communicator_reaches_all_members(void **state)
 {
     (void)state;
     for (int size = 1; size <= MOST; size++)
@@ -282,7 +282,7 @@ static void an_abort_is_heard_of_however_new_the_communicator(void **state)
 /* Ranks 1 and 2 free a communicator, and make another one that gets its id.
  * Rank 0, no member of the new one, announces a failure under that id late. The
  * new communicator must not fail. */
-static void hear_late(struct job *job, int rank, void *arg)
+static void announce_late(struct job *job, int rank, void *arg)
 {
     static const int others[] = {1, 2};
     rcx_comm_t *world = world_of(job, rank), *comm = NULL, *next = NULL;
@@ -308,10 +308,10 @@ static void hear_late(struct job *job, int rank, void *arg)
     require_ok(rcx_comm_free(rank > 0 ? &next : &comm));
 }
 
-static void only_members_are_believed_that_a_communicator_failed(void **state)
+static void a_failure_announced_by_a_non_member_is_ignored(void **state)
 {
     (void)state;
-    run(3, RCX_THREAD_SERIALIZED, hear_late, NULL);
+    run(3, RCX_THREAD_SERIALIZED, announce_late, NULL);
 }
 
 /* ---- Deadlines ----------------------------------------------------------- */
@@ -345,7 +345,7 @@ static void a_deadline_is_inherited(void **state)
     run(2, RCX_THREAD_SERIALIZED, inherit, NULL);
 }
 
-static void pretend_to_have_been_away(struct rcx_context *context)
+static void simulate_stall(struct rcx_context *context)
 {
     const struct rcx_instant now = rcx_instant_now();
     const double ticks_per_ns = (double)(now.ticks - context->time.born.ticks) /
@@ -366,7 +366,7 @@ static void group_after_a_while(struct job *job, int rank, void *arg)
     (void)arg;
     require_ok(add_up(world));
     require_ok(rcx_comm_set_timeout(world, LONG_NS));
-    pretend_to_have_been_away(job->contexts[rank]);
+    simulate_stall(job->contexts[rank]);
     for (int i = 0; i < 3000 && rank == 1; i++) {
         rcx_progress(job->contexts[rank]);
         sched_yield();
@@ -396,7 +396,7 @@ static void make_and_free(rcx_comm_t *parent, int n, int tag)
 
 /* Rank 2 does not enter a group, so ranks 0 and 1 must time out. Afterwards the
  * same tag and parent must work, for groups with rank 2 too. */
-static void wait_in_vain(struct job *job, int rank, void *arg)
+static void time_out_in_a_group(struct job *job, int rank, void *arg)
 {
     rcx_comm_t *world = world_of(job, rank), *comm = NULL;
     rcx_error_info_t info;
@@ -423,7 +423,7 @@ a_group_that_failed_leaves_its_tag_and_its_parent_alone(void **state)
 {
     (void)state;
     for (int i = 0; i < 20; i++)
-        run(3, RCX_THREAD_SERIALIZED, wait_in_vain, NULL);
+        run(3, RCX_THREAD_SERIALIZED, time_out_in_a_group, NULL);
 }
 
 /* Rank 0 has no memory for a group. Rank 2 may enter it before, and rank 1
@@ -578,11 +578,11 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_of_failed_communicators_are_not_used_again),
-        cmocka_unit_test(an_abort_is_heard_of_however_new_the_communicator),
-        cmocka_unit_test(only_members_are_believed_that_a_communicator_failed),
-        cmocka_unit_test(a_death_fails_all_communicators_of_that_rank),
+        cmocka_unit_test(an_abort_of_a_new_communicator_reaches_all_members),
+        cmocka_unit_test(a_failure_announced_by_a_non_member_is_ignored),
+        cmocka_unit_test(a_failed_rank_fails_all_its_communicators),
         cmocka_unit_test(an_announcement_takes_few_messages_of_each_rank),
-        cmocka_unit_test(a_rank_that_reaches_some_has_them_tell_all),
+        cmocka_unit_test(a_failure_that_reaches_some_ranks_reaches_all),
         cmocka_unit_test(finalize_returns_a_failure_that_no_call_has_returned),
         cmocka_unit_test(a_deadline_is_inherited),
         cmocka_unit_test(the_deadline_of_a_group_counts_from_its_start),

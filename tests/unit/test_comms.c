@@ -99,7 +99,7 @@ struct spec {
 };
 
 /* Color and key that rank passes to split number k; all ranks know them. */
-static struct spec wish_of(int rank, uint64_t k)
+static struct spec spec_of(int rank, uint64_t k)
 {
     static const int keys[] = {0, -1, 7, INT32_MIN, INT32_MAX, -1, 0};
     const uint64_t random = serial_mix((uint64_t)rank, k, 3);
@@ -126,8 +126,8 @@ static int members_of(int color, uint64_t k, int size, int members[])
         int next = -1;
 
         for (int i = 0; i < size; i++)
-            if (!taken[i] && wish_of(i, k).color == color &&
-                (next < 0 || wish_of(i, k).key < wish_of(next, k).key))
+            if (!taken[i] && spec_of(i, k).color == color &&
+                (next < 0 || spec_of(i, k).key < spec_of(next, k).key))
                 next = i;
         if (next < 0)
             return n;
@@ -141,7 +141,7 @@ static void split_often(struct job *job, int rank, void *arg)
     const uint64_t seed = *(uint64_t *)arg;
 
     for (uint64_t k = 20 * seed; k < 20 * seed + 20; k++) {
-        const struct spec spec = wish_of(rank, k);
+        const struct spec spec = spec_of(rank, k);
         rcx_comm_t *comm = world_of(job, rank);
         int members[MEMBERS_MOST];
 
@@ -323,7 +323,7 @@ static void wrong_arguments_are_named(void **state)
     refuses(rcx_comm_create_group(world, 5, good, 0, &made),
             "rcx_comm_create_group: n=5");
     refuses(rcx_comm_create_group(world, 2, NULL, 0, &made), "ranks");
-    refuses(rcx_comm_create_group(world, 3, twice, 0, &made), "different");
+    refuses(rcx_comm_create_group(world, 3, twice, 0, &made), "distinct");
     refuses(rcx_comm_create_group(world, 2, far, 0, &made), "0..3");
     refuses(rcx_comm_create_group(world, 2, below, 0, &made), "0..3");
     refuses(rcx_comm_create_group(world, 2, others, 0, &made), "(0)");
@@ -436,8 +436,7 @@ static void free_early(struct job *job, int rank, void *arg)
     members_check(world_of(job, rank), rank, in_order, job->size);
 }
 
-static void
-a_communicator_that_is_freed_early_goes_with_its_requests(void **state)
+static void a_freed_communicator_ends_with_its_last_request(void **state)
 {
     (void)state;
     run_everywhere(1, free_early);
@@ -476,8 +475,7 @@ int main(void)
         cmocka_unit_test(groups_count_ranks_of_their_parent),
         cmocka_unit_test(wrong_arguments_are_named),
         cmocka_unit_test(a_handle_that_was_freed_is_refused),
-        cmocka_unit_test(
-            a_communicator_that_is_freed_early_goes_with_its_requests),
+        cmocka_unit_test(a_freed_communicator_ends_with_its_last_request),
         cmocka_unit_test(a_context_with_communicators_is_not_finalized),
     };
 

@@ -106,7 +106,7 @@ static void other_settings_may_differ_between_ranks(void **state)
     assert_int_equal(changes("RCX_ALLREDUCE", "auto"), 0);
 }
 
-static void a_slip_of_the_pen_is_recognised(void **state)
+static void a_misspelt_value_is_recognised(void **state)
 {
     /* clang-format off */
     static const struct { const char *name, *value, *guess; } slips[] = {
@@ -136,7 +136,7 @@ static void a_slip_of_the_pen_is_recognised(void **state)
     }
 }
 
-static void words_are_taken_as_they_are_documented(void **state)
+static void documented_values_are_accepted(void **state)
 {
     static const char *const orders[] = {"same", "rank", "uniform",
                                          "canonical"};
@@ -171,7 +171,7 @@ static void words_are_taken_as_they_are_documented(void **state)
     assert_int_equal(settings.plan_cache_bytes, 0);
 }
 
-static void other_words_are_refused(void **state)
+static void other_values_are_refused(void **state)
 {
     static const char *const bad[] = {"", " ", "Auto", "autoo", "1x", "-1"};
 
@@ -325,7 +325,7 @@ static void malformed_params_are_refused(void **state)
                    "order=5", "1..4");
 }
 
-static void every_variable_has_words_for_people(void **state)
+static void every_variable_has_values_and_a_description(void **state)
 {
     struct rcx_option o;
 
@@ -345,15 +345,15 @@ int main(void)
         TEST(a_setting_that_changes_messages_changes_its_hash),
         TEST(each_collective_with_a_variable_is_a_setting_of_its_own),
         TEST(other_settings_may_differ_between_ranks),
-        TEST(a_slip_of_the_pen_is_recognised),
-        TEST(words_are_taken_as_they_are_documented),
-        TEST(other_words_are_refused),
+        TEST(a_misspelt_value_is_recognised),
+        TEST(documented_values_are_accepted),
+        TEST(other_values_are_refused),
         TEST(an_instruction_set_that_the_machine_lacks_is_refused),
         TEST(a_time_has_a_unit),
         TEST(an_unknown_variable_is_worth_a_warning),
         TEST(the_environment_wins_over_params_in_order),
         TEST(malformed_params_are_refused),
-        TEST(every_variable_has_words_for_people),
+        TEST(every_variable_has_values_and_a_description),
     };
 
     return cmocka_run_group_tests_name("config", tests, NULL, NULL);

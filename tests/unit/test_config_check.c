@@ -61,8 +61,8 @@ static rcx_status_t lookup(struct rcx_boot *boot, int rank, const void **blob_p,
     return RCX_OK;
 }
 
-static rcx_status_t relay(struct rcx_boot *boot, const void *blob, size_t bytes,
-                          rcx_local_fn_t see, void *arg)
+static rcx_status_t broadcast(struct rcx_boot *boot, const void *blob,
+                              size_t bytes, rcx_local_fn_t see, void *arg)
 {
     const int node = boot->rank % 2;
 
@@ -147,7 +147,7 @@ static rcx_status_t find(const void **address_p, size_t *bytes_p)
 }
 
 /* rank has logged one line, which contains text. */
-static void assert_said(int rank, const char *text)
+static void assert_logged(int rank, const char *text)
 {
     assert_int_equal(ranks[rank].lines.count, 1);
     if (!strstr(ranks[rank].lines.last, text))
@@ -155,7 +155,7 @@ static void assert_said(int rank, const char *text)
     ranks[rank].lines.count = 0;
 }
 
-static void ranks_that_agree_say_nothing_and_find_each_other(void **state)
+static void ranks_that_agree_log_nothing_and_find_each_other(void **state)
 {
     const void *found;
     size_t bytes;
@@ -173,7 +173,7 @@ static void ranks_that_agree_say_nothing_and_find_each_other(void **state)
 }
 
 /* The launcher reports that ranks 0 and 2 share a node, and rank 1 is alone. */
-static void ranks_that_the_launcher_parts_are_on_different_nodes(void **state)
+static void ranks_the_launcher_separates_are_on_different_nodes(void **state)
 {
     static const int together[] = {0, 2}, alone[] = {1};
 
@@ -241,7 +241,7 @@ static struct rcx_nodes *cores_of_bound(unsigned long cpus)
     return ranks[0].context.by_core;
 }
 
-static void ranks_that_take_turns_on_a_core_are_known(void **state)
+static void ranks_that_share_a_core_are_known(void **state)
 {
     struct rcx_nodes *cores;
 
@@ -266,26 +266,26 @@ static void assert_strange(const char *text)
     size_t bytes = 0;
 
     assert_status(compare(0), RCX_ERR_LAUNCH);
-    assert_said(0, text);
+    assert_logged(0, text);
     assert_status(find(&found, &bytes), RCX_ERR_LAUNCH);
-    assert_said(0, text);
+    assert_logged(0, text);
     assert_null(found);
     assert_int_equal(bytes, 0);
 }
 
-static void a_blob_that_is_too_short_is_told_with_its_length(void **state)
+static void a_short_blob_is_reported_with_its_length(void **state)
 {
     char text[64];
 
     (void)state;
     publish_all();
     ranks[2].bytes = SHORT;
-    snprintf(text, sizeof text, "rank 2 published 100 bytes, not RCX's %zu",
+    snprintf(text, sizeof text, "rank 2 published 100 bytes, expected %zu",
              ranks[0].bytes - sizeof ranks->address);
     assert_strange(text);
 }
 
-static void another_wire_version_is_told_with_both(void **state)
+static void another_wire_version_is_reported_with_both_versions(void **state)
 {
     uint32_t own, other;
     char text[64];
@@ -296,16 +296,16 @@ static void another_wire_version_is_told_with_both(void **state)
     other = own + 256;
     memcpy(ranks[2].blob + WIRE_VERSION_AT, &other, sizeof other);
     snprintf(text, sizeof text,
-             "rank 2 speaks wire version %u of RCX, this one %u", other, own);
+             "rank 2 has wire version %u of RCX, this rank %u", other, own);
     assert_strange(text);
 }
 
-static void what_is_not_rcxs_is_not_read(void **state)
+static void a_blob_without_the_magic_number_is_not_read(void **state)
 {
     (void)state;
     publish_all();
     ranks[2].blob[MAGIC_AT] = 'X';
-    assert_strange("rank 2 speaks wire version");
+    assert_strange("rank 2 has wire version");
 }
 
 static void an_address_that_is_cut_off_is_not_read(void **state)
@@ -314,14 +314,14 @@ static void an_address_that_is_cut_off_is_not_read(void **state)
     for (int change = -1; change <= 1; change += 2) {
         publish_all();
         ranks[2].bytes += (size_t)change;
-        assert_strange("rank 2 speaks wire version");
+        assert_strange("rank 2 has wire version");
         ranks[2].bytes -= (size_t)change;
         ranks[2].blob[ADDRESS_BYTES_AT] += (unsigned char)change;
-        assert_strange("rank 2 speaks wire version");
+        assert_strange("rank 2 has wire version");
     }
 }
 
-static void another_network_is_told_with_both(void **state)
+static void another_network_is_reported_with_both_names(void **state)
 {
     const void *found = NULL;
     size_t bytes = 0;
@@ -330,11 +330,11 @@ static void another_network_is_told_with_both(void **state)
     ranks[2].transport.ops = &net_2;
     publish_all();
     assert_status(find(&found, &bytes), RCX_ERR_LAUNCH);
-    assert_said(0, "rank 2 runs over NET 2, this one over NET 1");
+    assert_logged(0, "rank 2 uses NET 2, this rank NET 1");
     assert_null(found);
 }
 
-static void a_network_whose_name_does_not_end_is_cut_off(void **state)
+static void an_unterminated_network_name_is_cut_off(void **state)
 {
     char text[128], name[NETWORK_BYTES] = "";
     const void *found;
@@ -346,8 +346,8 @@ static void a_network_whose_name_does_not_end_is_cut_off(void **state)
     rcx_peer_seal(ranks[2].blob, ranks[2].bytes);
     memset(name, 'x', sizeof name - 1);
     assert_status(find(&found, &bytes), RCX_ERR_LAUNCH);
-    snprintf(text, sizeof text, "rank 2 runs over %s, this one", name);
-    assert_said(0, text);
+    snprintf(text, sizeof text, "rank 2 uses %s, this rank", name);
+    assert_logged(0, text);
 }
 
 /* ---- Settings ------------------------------------------------------------ */
@@ -369,47 +369,47 @@ static void differ(struct rcx_config *config, const char *name)
 }
 
 /* All ranks must fail, and only rank 0 logs the setting and the rank. */
-static void assert_odd(const char *name, int odd)
+static void assert_differs(const char *name, int differing)
 {
     char text[64];
 
     publish_all();
     for (int i = 0; i < RANKS; i++)
         assert_status(compare(i), RCX_ERR_CONFIG);
-    snprintf(text, sizeof text, "%s of rank %d is not that of rank 0", name,
-             odd);
-    assert_said(0, text);
+    snprintf(text, sizeof text, "%s of rank %d differs from that of rank 0",
+             name, differing);
+    assert_logged(0, text);
     assert_int_equal(ranks[1].lines.count + ranks[2].lines.count, 0);
 }
 
-static void need_16_each_setting_that_differs_is_told_by_name(void **state)
+static void need_16_each_setting_that_differs_is_named(void **state)
 {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         open_all(state);
         differ(&ranks[2].context.config, names[i]);
-        assert_odd(names[i], 2);
+        assert_differs(names[i], 2);
     }
 }
 
 /* The lowest rank is named, and the first of its settings. */
-static void need_16_the_first_that_differs_is_told(void **state)
+static void need_16_the_first_setting_that_differs_is_named(void **state)
 {
     (void)state;
     differ(&ranks[1].context.config, "RCX_CHECK");
     differ(&ranks[1].context.config, "RCX_REDUCE");
     differ(&ranks[2].context.config, "RCX_ALLREDUCE");
-    assert_odd("RCX_REDUCE", 1);
+    assert_differs("RCX_REDUCE", 1);
 }
 
-static void need_16_where_rank_0_differs_the_next_is_told(void **state)
+static void need_16_if_rank_0_differs_rank_1_is_named(void **state)
 {
     (void)state;
     differ(&ranks[0].context.config, "RCX_ORDER");
-    assert_odd("RCX_ORDER", 1);
+    assert_differs("RCX_ORDER", 1);
 }
 
 /* If ranks disagreed, one would wait for an ack that is never sent. */
-static void all_ranks_take_the_least_length_from_which_credits_are(void **state)
+static void all_ranks_use_the_least_length_with_acks(void **state)
 {
     (void)state;
     for (int least = 0; least < RANKS; least++) {
@@ -432,7 +432,7 @@ static void complain(int rank, enum rcx_config_kind kind, const char *text)
     snprintf(config->lines[kind], sizeof config->lines[kind], "%s\n", text);
 }
 
-static void what_two_ranks_have_to_say_the_lower_says(void **state)
+static void a_warning_of_two_ranks_is_logged_by_the_lower(void **state)
 {
     (void)state;
     complain(1, RCX_CONFIG_WARNINGS, "the same");
@@ -441,7 +441,7 @@ static void what_two_ranks_have_to_say_the_lower_says(void **state)
     for (int i = 0; i < RANKS; i++)
         assert_ok(compare(i));
     assert_int_equal(ranks[0].lines.count + ranks[2].lines.count, 0);
-    assert_said(1, "the same");
+    assert_logged(1, "the same");
 }
 
 static void a_value_that_is_wrong_on_one_rank_fails_all(void **state)
@@ -452,7 +452,7 @@ static void a_value_that_is_wrong_on_one_rank_fails_all(void **state)
     for (int i = 0; i < RANKS; i++)
         assert_status(compare(i), RCX_ERR_CONFIG);
     assert_int_equal(ranks[0].lines.count + ranks[1].lines.count, 0);
-    assert_said(2, "wrong");
+    assert_logged(2, "wrong");
 }
 
 /* ---- One rank of a node reads all headers -------------------------------- */
@@ -460,7 +460,7 @@ static void a_value_that_is_wrong_on_one_rank_fails_all(void **state)
 static int open_many(void **state)
 {
     static const struct rcx_boot_ops ops = {
-        .publish = publish, .lookup = lookup, .local_bcast = relay};
+        .publish = publish, .lookup = lookup, .local_bcast = broadcast};
     static int local[2][MANY / 2];
 
     (void)state;
@@ -476,7 +476,7 @@ static int open_many(void **state)
 }
 
 /* Leaders (0, 1) have looked up all others; other ranks made times lookups. */
-static void assert_looked(int times)
+static void assert_lookups(int times)
 {
     for (int i = 0; i < MANY; i++)
         assert_int_equal(ranks[i].lookups, i < 2 ? MANY - 1 : times);
@@ -506,7 +506,7 @@ static void publish_many(void)
         assert_ok(rcx_config_publish(&ranks[i].context));
 }
 
-static void one_rank_of_a_node_looks_for_all(void **state)
+static void one_rank_of_a_node_compares_all_blobs(void **state)
 {
     (void)state;
     publish_many();
@@ -515,10 +515,10 @@ static void one_rank_of_a_node_looks_for_all(void **state)
         assert_learned(i);
         assert_int_equal(ranks[i].lines.count, 0);
     }
-    assert_looked(0);
+    assert_lookups(0);
 }
 
-static void who_hears_nothing_of_it_looks_itself(void **state)
+static void a_rank_without_the_node_summary_compares_all_blobs(void **state)
 {
     (void)state;
     publish_many();
@@ -526,23 +526,23 @@ static void who_hears_nothing_of_it_looks_itself(void **state)
         assert_ok(compare(i));
         assert_learned(i);
     }
-    assert_looked(MANY - 1);
+    assert_lookups(MANY - 1);
 }
 
-static void a_setting_that_differs_all_find_themselves(void **state)
+static void every_rank_finds_a_setting_that_differs(void **state)
 {
     (void)state;
     differ(&ranks[6].context.config, "RCX_ORDER");
     publish_many();
     for (int i = 0; i < MANY; i++)
         assert_status(compare(i), RCX_ERR_CONFIG);
-    assert_said(0, "RCX_ORDER of rank 6 is not that of rank 0");
+    assert_logged(0, "RCX_ORDER of rank 6 differs from that of rank 0");
     for (int i = 1; i < MANY; i++)
         assert_int_equal(ranks[i].lines.count, 0);
-    assert_looked(MANY - 1);
+    assert_lookups(MANY - 1);
 }
 
-static void what_ranks_have_to_say_the_lowest_of_them_says(void **state)
+static void a_warning_of_many_ranks_is_logged_by_the_lowest(void **state)
 {
     (void)state;
     for (int i = 4; i < MANY; i++)
@@ -552,12 +552,12 @@ static void what_ranks_have_to_say_the_lowest_of_them_says(void **state)
         assert_ok(compare(i));
         assert_learned(i);
     }
-    assert_said(4, "the same");
+    assert_logged(4, "the same");
     for (int i = 5; i < MANY; i++)
         assert_int_equal(ranks[i].lines.count, 0);
 }
 
-static void what_cannot_be_read_no_rank_takes_for_good(void **state)
+static void a_blob_that_cannot_be_read_fails_all_ranks(void **state)
 {
     (void)state;
     publish_many();
@@ -573,27 +573,27 @@ static void what_cannot_be_read_no_rank_takes_for_good(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        TEST(ranks_that_agree_say_nothing_and_find_each_other),
-        TEST(ranks_that_the_launcher_parts_are_on_different_nodes),
+        TEST(ranks_that_agree_log_nothing_and_find_each_other),
+        TEST(ranks_the_launcher_separates_are_on_different_nodes),
         TEST(cores_are_those_of_the_kernel),
-        TEST(ranks_that_take_turns_on_a_core_are_known),
-        TEST(a_blob_that_is_too_short_is_told_with_its_length),
-        TEST(another_wire_version_is_told_with_both),
-        TEST(what_is_not_rcxs_is_not_read),
+        TEST(ranks_that_share_a_core_are_known),
+        TEST(a_short_blob_is_reported_with_its_length),
+        TEST(another_wire_version_is_reported_with_both_versions),
+        TEST(a_blob_without_the_magic_number_is_not_read),
         TEST(an_address_that_is_cut_off_is_not_read),
-        TEST(another_network_is_told_with_both),
-        TEST(a_network_whose_name_does_not_end_is_cut_off),
-        TEST(need_16_each_setting_that_differs_is_told_by_name),
-        TEST(need_16_the_first_that_differs_is_told),
-        TEST(need_16_where_rank_0_differs_the_next_is_told),
-        TEST(all_ranks_take_the_least_length_from_which_credits_are),
-        TEST(what_two_ranks_have_to_say_the_lower_says),
+        TEST(another_network_is_reported_with_both_names),
+        TEST(an_unterminated_network_name_is_cut_off),
+        TEST(need_16_each_setting_that_differs_is_named),
+        TEST(need_16_the_first_setting_that_differs_is_named),
+        TEST(need_16_if_rank_0_differs_rank_1_is_named),
+        TEST(all_ranks_use_the_least_length_with_acks),
+        TEST(a_warning_of_two_ranks_is_logged_by_the_lower),
         TEST(a_value_that_is_wrong_on_one_rank_fails_all),
-        TEST_MANY(one_rank_of_a_node_looks_for_all),
-        TEST_MANY(who_hears_nothing_of_it_looks_itself),
-        TEST_MANY(a_setting_that_differs_all_find_themselves),
-        TEST_MANY(what_ranks_have_to_say_the_lowest_of_them_says),
-        TEST_MANY(what_cannot_be_read_no_rank_takes_for_good),
+        TEST_MANY(one_rank_of_a_node_compares_all_blobs),
+        TEST_MANY(a_rank_without_the_node_summary_compares_all_blobs),
+        TEST_MANY(every_rank_finds_a_setting_that_differs),
+        TEST_MANY(a_warning_of_many_ranks_is_logged_by_the_lowest),
+        TEST_MANY(a_blob_that_cannot_be_read_fails_all_ranks),
     };
 
     return cmocka_run_group_tests_name("config_check", tests, NULL, NULL);

@@ -10,13 +10,13 @@
 /* ---- Numbers and names --------------------------------------------------- */
 
 /* rcx_comm_error() of rank must name rank blamed of the world, and no other. */
-static void assert_blames(struct job *job, int rank, int blamed)
+static void assert_names(struct job *job, int rank, int culprit)
 {
     rcx_error_info_t info;
 
     assert_ok(rcx_comm_error(world_of(job, rank), &info));
     assert_int_equal(info.rank_count, 1);
-    assert_int_equal(info.ranks[0], blamed);
+    assert_int_equal(info.ranks[0], culprit);
 }
 
 static void need_4_a_mismatch_names_type_op_and_the_calls_number(void **state)
@@ -33,9 +33,9 @@ static void need_4_a_mismatch_names_type_op_and_the_calls_number(void **state)
     pass(&job, 2);
     assert_says(1, RCX_LOG_ERROR,
                 "reduce of 24 int64, max, root 1, number 5 "
-                "on communicator 1: rank 1 made another call");
+                "on communicator 1: rank 1 made a different call");
     for (int i = 0; i < RANKS; i++)
-        assert_blames(&job, i, 1);
+        assert_names(&job, i, 1);
     assert_int_equal(recorded(&job), CALLS + 1);
     abandon(&job, requests, RANKS);
 }
@@ -76,7 +76,7 @@ static void a_deadline_names_type_op_and_the_calls_number(void **state)
     pass(&job, 2);
     assert_says(1, RCX_LOG_ERROR,
                 "reduce of 24 int64, sum, root 1, number 5 "
-                "on communicator 1: no end after ");
+                "on communicator 1: timed out after ");
     assert_non_null(strstr(said[1].text, " s: rank 0 has not called it, rank 2 "
                                          "has not called it"));
     abandon(&job, &request, 1);
@@ -130,7 +130,7 @@ static void wait_for_rank_2(struct job *job, int seconds)
         assert_ok(rcx_request_free(&requests[i]));
 }
 
-static void who_waits_for_30_s_says_so_once(void **state)
+static void a_rank_that_waits_30_s_warns_once(void **state)
 {
     struct job job;
 
@@ -142,7 +142,7 @@ static void who_waits_for_30_s_says_so_once(void **state)
     wait_for_rank_2(&job, 32);
     assert_says(1, RCX_LOG_WARN,
                 "reduce of 24 int64, sum, root 1, number 6 on "
-                "communicator 1: waits since 3");
+                "communicator 1: has waited 3");
     assert_non_null(strstr(said[1].text, " s for rank 2; no deadline is set "
                                          "(RCX_TIMEOUT)"));
     assert_silent(2);
@@ -150,11 +150,11 @@ static void who_waits_for_30_s_says_so_once(void **state)
     assert_says(1, RCX_LOG_WARN, "number 6");
     said[1].lines = 0;
     wait_for_rank_2(&job, 150);
-    assert_says(1, RCX_LOG_WARN, "number 8 on communicator 1: waits since 6");
+    assert_says(1, RCX_LOG_WARN, "number 8 on communicator 1: has waited 6");
     assert_ok(job_close(&job));
 }
 
-static void who_has_a_deadline_or_wants_no_warnings_gets_none(void **state)
+static void a_deadline_or_a_log_level_prevents_stall_warnings(void **state)
 {
     struct job job;
 
@@ -175,7 +175,7 @@ static void who_has_a_deadline_or_wants_no_warnings_gets_none(void **state)
 }
 
 /* An hour passes during an operation, while no rank is in RCX: no warning. */
-static void who_is_elsewhere_does_not_wait(void **state)
+static void time_outside_of_rcx_does_not_count_as_waiting(void **state)
 {
     rcx_request_t *requests[RANKS];
     struct job job;
@@ -199,11 +199,11 @@ static void who_is_elsewhere_does_not_wait(void **state)
 
 /* ---- Unreachable peers --------------------------------------------------- */
 
-static int tries[RANKS]; /* probes of each peer */
+static int probes[RANKS]; /* probes of each peer */
 
-static rcx_status_t find_no_way_to_0(struct rcx_transport *t, int peer)
+static rcx_status_t fail_to_reach_0(struct rcx_transport *t, int peer)
 {
-    tries[peer]++;
+    probes[peer]++;
     if (peer > 0)
         return RCX_OK;
     snprintf(t->last_error, sizeof t->last_error, "no way leads there");
@@ -212,17 +212,17 @@ static rcx_status_t find_no_way_to_0(struct rcx_transport *t, int peer)
 
 /* Rank 1 is the root and has rank 2's message. After a second it must probe
  * rank 0, for which it still waits, and not rank 2. */
-static void who_waits_for_a_second_tries_whom_it_waits_for(void **state)
+static void a_rank_that_waits_a_second_probes_the_awaited_peer(void **state)
 {
     rcx_request_t *requests[2];
     struct rcx_transport_ops ops;
     struct job job;
 
     (void)state;
-    memset(tries, 0, sizeof tries);
+    memset(probes, 0, sizeof probes);
     open_listening(&job, "off");
     ops = *job.contexts[1]->transport->ops;
-    ops.reach = find_no_way_to_0;
+    ops.reach = fail_to_reach_0;
     job.contexts[1]->transport->ops = &ops;
     for (int i = 0; i < RANKS; i++)
         begin_anew(&job, i);
@@ -230,10 +230,10 @@ static void who_waits_for_a_second_tries_whom_it_waits_for(void **state)
     start(&job, 2, RCX_SUM, &requests[1]);
     progress(&job);
     pass_half_seconds(&job, 1);
-    assert_int_equal(tries[0], 0);
+    assert_int_equal(probes[0], 0);
     pass(&job, 1);
-    assert_int_equal(tries[0], 1);
-    assert_int_equal(tries[2], 0);
+    assert_int_equal(probes[0], 1);
+    assert_int_equal(probes[2], 0);
     assert_says(1, RCX_LOG_ERROR,
                 "reduce of 24 int64, sum, root 1, number 1 on communicator 1: "
                 "RCX_ERR_TRANSPORT");
@@ -244,28 +244,28 @@ static void who_waits_for_a_second_tries_whom_it_waits_for(void **state)
 }
 
 static const struct rcx_transport_ops *simulated;
-static int questions;
+static int sent;
 
-static void count_note(struct rcx_transport *t, int peer, const void *note,
-                       size_t bytes)
+static void count_ctrl_msg(struct rcx_transport *t, int peer,
+                           const void *message, size_t bytes)
 {
-    (void)t, (void)peer, (void)note, (void)bytes;
-    questions++;
+    (void)t, (void)peer, (void)message, (void)bytes;
+    sent++;
 }
 
-static rcx_status_t count_way(struct rcx_transport *t, int peer)
+static rcx_status_t count_probe(struct rcx_transport *t, int peer)
 {
     (void)t, (void)peer;
-    questions++;
+    sent++;
     return RCX_OK;
 }
 
 /* In the final phase peers may have exited, so no straggler query or probe may
  * be sent: it would open a connection to a peer that is gone. */
-static void who_parts_asks_nobody(void **state)
+static void a_rank_in_the_final_phase_sends_no_query(void **state)
 {
     (void)state;
-    for (int parts = 0; parts <= 1; parts++) {
+    for (int is_final = 0; is_final <= 1; is_final++) {
         struct rcx_transport *t;
         struct rcx_transport_ops ops;
         rcx_request_t *request;
@@ -275,15 +275,15 @@ static void who_parts_asks_nobody(void **state)
         t = job.contexts[1]->transport;
         simulated = t->ops;
         ops = *t->ops;
-        ops.send_ctrl = count_note;
-        ops.reach = count_way;
+        ops.send_ctrl = count_ctrl_msg;
+        ops.reach = count_probe;
         t->ops = &ops;
         begin_anew(&job, 1);
-        questions = 0;
-        job.contexts[1]->in_final_phase = parts;
+        sent = 0;
+        job.contexts[1]->in_final_phase = is_final;
         start(&job, 1, RCX_SUM, &request);
         pass(&job, 2);
-        assert_int_equal(questions > 0, !parts);
+        assert_int_equal(sent > 0, !is_final);
         t->ops = simulated;
         assert_ok(rcx_comm_abort(world_of(&job, 1)));
         abandon(&job, &request, 1);
@@ -292,20 +292,20 @@ static void who_parts_asks_nobody(void **state)
 
 /* ---- The cause of a lost message ----------------------------------------- */
 
-enum { LOOKS = 60 }; /* polls until rank 1's announcement arrives */
+enum { POLLS = 60 }; /* polls until rank 1's announcement arrives */
 
-static int looks;
+static int polls;
 static struct rcx_comm *witness; /* on rank 1; NULL: no announcement */
 
-static unsigned bring_word_late(struct rcx_transport *t)
+static unsigned announce_late(struct rcx_transport *t)
 {
-    struct rcx_ctrl_msg word = {.kind = RCX_CTRL_FAILED,
-                                .status = RCX_ERR_TIMEOUT,
-                                .ranks = {2},
-                                .rank_count = 1};
+    struct rcx_ctrl_msg announcement = {.kind = RCX_CTRL_FAILED,
+                                        .status = RCX_ERR_TIMEOUT,
+                                        .ranks = {2},
+                                        .rank_count = 1};
 
-    if (++looks == LOOKS && witness)
-        rcx_ctrl_send(witness, 0, &word);
+    if (++polls == POLLS && witness)
+        rcx_ctrl_send(witness, 0, &announcement);
     return simulated->progress(t);
 }
 
@@ -320,12 +320,12 @@ static void lose_message_with_rank_1(struct job *job, const char *says)
 
     simulated = job->contexts[0]->transport->ops;
     ops = *simulated;
-    ops.progress = bring_word_late;
+    ops.progress = announce_late;
     job->contexts[0]->transport->ops = &ops;
-    looks = 0;
+    polls = 0;
     rcx_sim_set_fault(job->sim, &fault);
     start(job, 0, RCX_SUM, &request);
-    assert_true(looks > LOOKS);
+    assert_true(polls > POLLS);
     assert_says(0, RCX_LOG_ERROR, says);
     job->contexts[0]->transport->ops = simulated;
     assert_true(rcx_wait(request) < 0);
@@ -333,7 +333,7 @@ static void lose_message_with_rank_1(struct job *job, const char *says)
     abandon(job, &request, 1);
 }
 
-static void who_lost_a_message_hears_out_who_may_know_why(void **state)
+static void control_messages_are_drained_after_a_lost_message(void **state)
 {
     struct job job;
 
@@ -350,7 +350,7 @@ static void who_lost_a_message_hears_out_who_may_know_why(void **state)
 
 /* Rank 1 has announced why it leaves, but the transport reports its failure
  * before the announcement is read. Rank 2 must be blamed, not rank 1. */
-static void who_seems_dead_is_heard_out(void **state)
+static void control_messages_are_drained_before_a_peer_fails(void **state)
 {
     unsigned char dead[RANKS] = {0};
     struct rcx_transport_ops ops;
@@ -362,15 +362,15 @@ static void who_seems_dead_is_heard_out(void **state)
     t = job.contexts[0]->transport;
     simulated = t->ops;
     ops = *simulated;
-    ops.progress = bring_word_late;
+    ops.progress = announce_late;
     t->ops = &ops;
     witness = world_of(&job, 1);
-    looks = 0;
+    polls = 0;
     t->failed_peers = dead;
     t->watches_peers = true;
     rcx_transport_peer_failed(t, 1);
     rcx_detector_poll(job.contexts[0]);
-    assert_blames(&job, 0, 2);
+    assert_names(&job, 0, 2);
     t->failed_peers = NULL;
     t->ops = simulated;
     witness = NULL;
@@ -424,13 +424,13 @@ int main(void)
         cmocka_unit_test(a_call_with_another_root_is_another_one),
         cmocka_unit_test(a_deadline_names_type_op_and_the_calls_number),
         cmocka_unit_test(need_4_the_full_check_gives_the_same_number),
-        cmocka_unit_test(who_waits_for_30_s_says_so_once),
-        cmocka_unit_test(who_has_a_deadline_or_wants_no_warnings_gets_none),
-        cmocka_unit_test(who_is_elsewhere_does_not_wait),
-        cmocka_unit_test(who_lost_a_message_hears_out_who_may_know_why),
-        cmocka_unit_test(who_seems_dead_is_heard_out),
-        cmocka_unit_test(who_waits_for_a_second_tries_whom_it_waits_for),
-        cmocka_unit_test(who_parts_asks_nobody),
+        cmocka_unit_test(a_rank_that_waits_30_s_warns_once),
+        cmocka_unit_test(a_deadline_or_a_log_level_prevents_stall_warnings),
+        cmocka_unit_test(time_outside_of_rcx_does_not_count_as_waiting),
+        cmocka_unit_test(control_messages_are_drained_after_a_lost_message),
+        cmocka_unit_test(control_messages_are_drained_before_a_peer_fails),
+        cmocka_unit_test(a_rank_that_waits_a_second_probes_the_awaited_peer),
+        cmocka_unit_test(a_rank_in_the_final_phase_sends_no_query),
         cmocka_unit_test(
             time_that_passes_meanwhile_lets_no_receive_keep_its_buffer),
     };

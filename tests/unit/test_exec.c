@@ -230,7 +230,7 @@ static void an_empty_plan_is_complete_at_once(void **state)
     bench_close();
 }
 
-static void a_failing_op_is_told_to_all_who_depend_on_it(void **state)
+static void a_failing_op_fails_all_ranks_that_depend_on_it(void **state)
 {
     (void)state;
     for (int failing = 1; failing < 4; failing++) {
@@ -297,7 +297,7 @@ static void a_message_of_another_length_is_a_mismatch(void **state)
 
 /* ---- Order of issue: a transport that records calls ---------------------- */
 
-struct notes {
+struct call_log {
     struct rcx_transport base;
     char calls[MOST_CALLS]; /* r, s, and c for a call of the op */
     uint64_t tags[MOST_CALLS];
@@ -307,55 +307,55 @@ struct notes {
     rcx_status_t answer;
 };
 
-static struct notes notes;
+static struct call_log call_log;
 
-static rcx_status_t note(char what, uint64_t tag, size_t bytes,
-                         struct rcx_message *m)
+static rcx_status_t log_call(char what, uint64_t tag, size_t bytes,
+                             struct rcx_message *m)
 {
-    notes.calls[notes.count] = what;
-    notes.tags[notes.count] = tag;
-    notes.bytes[notes.count] = bytes;
-    notes.messages[notes.count++] = m;
-    if (notes.answer == RCX_OK)
+    call_log.calls[call_log.count] = what;
+    call_log.tags[call_log.count] = tag;
+    call_log.bytes[call_log.count] = bytes;
+    call_log.messages[call_log.count++] = m;
+    if (call_log.answer == RCX_OK)
         m->bytes = bytes;
-    return notes.answer;
+    return call_log.answer;
 }
 
-static rcx_status_t note_send(struct rcx_transport *t, int peer,
-                              const void *buffer, size_t bytes, uint64_t tag,
-                              struct rcx_message *m)
+static rcx_status_t log_send(struct rcx_transport *t, int peer,
+                             const void *buffer, size_t bytes, uint64_t tag,
+                             struct rcx_message *m)
 {
     (void)t, (void)peer, (void)buffer;
-    return note('s', tag, bytes, m);
+    return log_call('s', tag, bytes, m);
 }
 
-static rcx_status_t note_recv(struct rcx_transport *t, int peer, void *buffer,
-                              size_t bytes, uint64_t tag, struct rcx_message *m)
+static rcx_status_t log_recv(struct rcx_transport *t, int peer, void *buffer,
+                             size_t bytes, uint64_t tag, struct rcx_message *m)
 {
     (void)t, (void)peer, (void)buffer;
-    return note('r', tag, bytes, m);
+    return log_call('r', tag, bytes, m);
 }
 
-static const struct rcx_transport_ops note_ops = {
-    .name = "notes", .send = note_send, .recv = note_recv};
+static const struct rcx_transport_ops logging_ops = {
+    .name = "call log", .send = log_send, .recv = log_recv};
 
-static int note_op(void *dst, const void *left, const void *right, size_t count,
-                   rcx_datatype_t type, void *arg)
+static int log_op(void *dst, const void *left, const void *right, size_t count,
+                  rcx_datatype_t type, void *arg)
 {
     (void)dst, (void)left, (void)right, (void)count, (void)type, (void)arg;
-    notes.calls[notes.count++] = 'c';
+    call_log.calls[call_log.count++] = 'c';
     return 0;
 }
 
 /* Local work, sends and receives, written in the least favourable order. answer
  * is the result of each transport call. */
-static void notes_open(rcx_status_t answer)
+static void call_log_open(rcx_status_t answer)
 {
     struct rcx_builder *b;
 
-    memset(&notes, 0, sizeof notes);
-    notes.base.ops = &note_ops;
-    notes.answer = answer;
+    memset(&call_log, 0, sizeof call_log);
+    call_log.base.ops = &logging_ops;
+    call_log.answer = answer;
     bench_open(4, 0);
     b = rank_begin(1);
     rcx_step_reduce(b, TMP(0), IN, IN);
@@ -365,22 +365,22 @@ static void notes_open(rcx_status_t answer)
     rcx_step_send(b, 0, IN);
     rcx_step_recv(b, 3, TMP(2));
     rcx_step_send(b, 3, OUT);
-    prepare(1, &notes.base);
+    prepare(1, &call_log.base);
     bench.reducers[1].kernel = NULL;
-    bench.reducers[1].fn = note_op;
+    bench.reducers[1].fn = log_op;
 }
 
 /* The step that made transport call i. */
 static long step_of(int i)
 {
-    return notes.messages[i]->step - bench.plans[1]->steps;
+    return call_log.messages[i]->step - bench.plans[1]->steps;
 }
 
 /* Complete the message of transport call i. */
 static bool advance(struct rcx_exec *x, int i)
 {
-    notes.messages[i]->status = RCX_OK;
-    return rcx_exec_advance(x, notes.messages[i]);
+    call_log.messages[i]->status = RCX_OK;
+    return rcx_exec_advance(x, call_log.messages[i]);
 }
 
 static void sends_are_issued_before_receives_and_both_before_work(void **state)
@@ -388,18 +388,18 @@ static void sends_are_issued_before_receives_and_both_before_work(void **state)
     struct rcx_exec *x;
 
     (void)state;
-    notes_open(RCX_IN_PROGRESS);
+    call_log_open(RCX_IN_PROGRESS);
     x = bench.execs[1];
     assert_false(rcx_exec_start(x));
-    assert_string_equal(notes.calls, "ssrrc");
+    assert_string_equal(call_log.calls, "ssrrc");
     assert_int_equal(step_of(2), 2);
     assert_int_equal(step_of(3), 5);
 
-    notes.messages[2]->bytes = COUNT * sizeof(int32_t);
+    call_log.messages[2]->bytes = COUNT * sizeof(int32_t);
     assert_false(advance(x, 2));
-    assert_string_equal(notes.calls, "ssrrccs"); /* its dependents */
+    assert_string_equal(call_log.calls, "ssrrccs"); /* its dependents */
     assert_int_equal(step_of(6), 6);
-    notes.messages[3]->bytes = COUNT * sizeof(int32_t);
+    call_log.messages[3]->bytes = COUNT * sizeof(int32_t);
     for (int i = 0; i < 4; i++)
         if (i != 2)
             assert_false(advance(x, i));
@@ -413,30 +413,30 @@ static void a_message_that_becomes_ready_overtakes_waiting_work(void **state)
     struct rcx_builder *b;
 
     (void)state;
-    notes_open(RCX_OK);
+    call_log_open(RCX_OK);
     bench_close();
-    memset(&notes.calls, 0, sizeof notes.calls);
-    notes.count = 0;
+    memset(&call_log.calls, 0, sizeof call_log.calls);
+    call_log.count = 0;
     bench_open(4, 0);
     b = rank_begin(1);
     rcx_step_reduce(b, TMP(0), IN, IN);
     rcx_step_reduce(b, TMP(1), IN, IN);
     rcx_step_send(b, 0, TMP(0));
-    prepare(1, &notes.base);
+    prepare(1, &call_log.base);
     bench.reducers[1].kernel = NULL;
-    bench.reducers[1].fn = note_op;
+    bench.reducers[1].fn = log_op;
     assert_true(rcx_exec_start(bench.execs[1]));
-    assert_string_equal(notes.calls, "csc");
+    assert_string_equal(call_log.calls, "csc");
     bench_close();
 }
 
 static void messages_done_at_once_need_no_progress(void **state)
 {
     (void)state;
-    notes_open(RCX_OK);
+    call_log_open(RCX_OK);
     assert_true(rcx_exec_start(bench.execs[1]));
     assert_ok(bench.execs[1]->status);
-    assert_string_equal(notes.calls, "ssrrccs");
+    assert_string_equal(call_log.calls, "ssrrccs");
     bench_close();
 }
 
@@ -446,13 +446,13 @@ a_transport_that_refuses_ends_the_execution_with_its_error(void **state)
     struct rcx_exec *x;
 
     (void)state;
-    notes_open(RCX_ERR_TRANSPORT);
+    call_log_open(RCX_ERR_TRANSPORT);
     x = bench.execs[1];
     assert_true(rcx_exec_start(x));
     assert_status(x->status, RCX_ERR_TRANSPORT);
-    assert_string_equal(notes.calls, "s"); /* no more calls after an error */
+    assert_string_equal(call_log.calls, "s"); /* no more calls after an error */
     assert_int_equal(x->steps_left, bench.plans[1]->step_count);
-    assert_int_equal(x->lost, notes.messages[0]->step->peer);
+    assert_int_equal(x->lost, call_log.messages[0]->step->peer);
     bench_close();
 }
 
@@ -461,14 +461,14 @@ static void a_message_that_fails_later_fails_the_execution(void **state)
     struct rcx_exec *x;
 
     (void)state;
-    notes_open(RCX_IN_PROGRESS);
+    call_log_open(RCX_IN_PROGRESS);
     x = bench.execs[1];
     assert_false(rcx_exec_start(x));
-    notes.messages[2]->status = RCX_ERR_PEER_FAILED;
-    assert_true(rcx_exec_advance(x, notes.messages[2]));
-    assert_string_equal(notes.calls, "ssrrc"); /* dependents never start */
+    call_log.messages[2]->status = RCX_ERR_PEER_FAILED;
+    assert_true(rcx_exec_advance(x, call_log.messages[2]));
+    assert_string_equal(call_log.calls, "ssrrc"); /* dependents never start */
     assert_true(x->steps_left > 0);
-    assert_int_equal(x->lost, notes.messages[2]->step->peer);
+    assert_int_equal(x->lost, call_log.messages[2]->step->peer);
     assert_status(x->status, RCX_ERR_PEER_FAILED);
     bench_close();
 }
@@ -539,13 +539,13 @@ the_executor_sends_as_itself_and_receives_from_its_peer(void **state)
     const uint64_t base = tag_of_call(&l, 1, 7, 3);
 
     (void)state;
-    notes_open(RCX_OK);
+    call_log_open(RCX_OK);
     rcx_exec_start(bench.execs[1]);
-    assert_int_equal(notes.tags[0], whole_tag(&l, base, 0, 1));
-    assert_int_equal(notes.tags[1], whole_tag(&l, base, 0, 1));
-    assert_int_equal(notes.tags[2], whole_tag(&l, base, 0, 0));
-    assert_int_equal(notes.tags[3], whole_tag(&l, base, 0, 3));
-    assert_int_equal(notes.bytes[0], COUNT * sizeof(int32_t));
+    assert_int_equal(call_log.tags[0], whole_tag(&l, base, 0, 1));
+    assert_int_equal(call_log.tags[1], whole_tag(&l, base, 0, 1));
+    assert_int_equal(call_log.tags[2], whole_tag(&l, base, 0, 0));
+    assert_int_equal(call_log.tags[3], whole_tag(&l, base, 0, 3));
+    assert_int_equal(call_log.bytes[0], COUNT * sizeof(int32_t));
     bench_close();
 }
 
@@ -554,7 +554,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_chain_of_four_adds_up_everywhere),
         cmocka_unit_test(an_empty_plan_is_complete_at_once),
-        cmocka_unit_test(a_failing_op_is_told_to_all_who_depend_on_it),
+        cmocka_unit_test(a_failing_op_fails_all_ranks_that_depend_on_it),
         cmocka_unit_test(a_failed_execution_starts_anew_without_its_error),
         cmocka_unit_test(a_message_of_another_length_is_a_mismatch),
         cmocka_unit_test(sends_are_issued_before_receives_and_both_before_work),

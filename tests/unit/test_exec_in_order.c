@@ -25,7 +25,7 @@ static struct {
 static const int32_t coming[N] = {[0] = 7, [N - 1] = 70};
 static int32_t in[N], out[N], scratch[2 * N];
 
-static void note(char call)
+static void log_call(char call)
 {
     require(net.count < MOST_CALLS);
     net.calls[net.count++] = call;
@@ -35,7 +35,7 @@ static rcx_status_t send(struct rcx_transport *t, int peer, const void *buffer,
                          size_t bytes, uint64_t tag, struct rcx_message *m)
 {
     (void)t, (void)peer, (void)buffer, (void)bytes, (void)tag, (void)m;
-    note('s');
+    log_call('s');
     return RCX_OK;
 }
 
@@ -56,7 +56,7 @@ static rcx_status_t recv(struct rcx_transport *t, int peer, void *buffer,
                          size_t bytes, uint64_t tag, struct rcx_message *m)
 {
     (void)t, (void)peer, (void)tag;
-    note('r');
+    log_call('r');
     require(bytes == sizeof coming);
     m->handle = (void *)buffer;
     net.received[net.receives++] = m;
@@ -69,7 +69,7 @@ static rcx_status_t expect(struct rcx_transport *t, struct rcx_message *m,
                            unsigned *polls)
 {
     (void)t;
-    note('e');
+    log_call('e');
     require(m == net.received[net.receives - 1] && *polls == POLLS);
     if (net.expect == RCX_OK)
         deliver(m, m->handle);
@@ -87,7 +87,7 @@ static int add(void *dst, const void *left, const void *right, size_t count,
     const int32_t *l = left, *r = right;
 
     (void)type, (void)arg;
-    note('+');
+    log_call('+');
     for (size_t i = 0; i < count; i++)
         ((int32_t *)dst)[i] = l[i] + r[i];
     return 0;
@@ -188,7 +188,7 @@ static void check_two(void)
 
 /* ---- Tests --------------------------------------------------------------- */
 
-static void what_is_here_at_once_is_combined_as_it_comes(void **state)
+static void data_that_is_here_at_once_is_combined_on_arrival(void **state)
 {
     (void)state;
     two_in_a_row(begin(RCX_OK, RCX_OK));
@@ -197,7 +197,7 @@ static void what_is_here_at_once_is_combined_as_it_comes(void **state)
     end("sr++sr++"); /* combined part by part on arrival */
 }
 
-static void what_holds_up_all_else_is_looked_for(void **state)
+static void a_receive_that_blocks_all_other_steps_is_polled_for(void **state)
 {
     (void)state;
     two_in_a_row(begin(RCX_IN_PROGRESS, RCX_OK));
@@ -210,7 +210,7 @@ static void what_holds_up_all_else_is_looked_for(void **state)
     end("sr");
 }
 
-static void what_does_not_come_is_under_way(void **state)
+static void a_receive_without_its_message_stays_in_flight(void **state)
 {
     (void)state;
     two_in_a_row(begin(RCX_IN_PROGRESS, RCX_IN_PROGRESS));
@@ -222,7 +222,7 @@ static void what_does_not_come_is_under_way(void **state)
     end("sre++sr++");
 }
 
-static void one_of_two_receives_is_not_looked_for_alone(void **state)
+static void one_of_two_receives_is_not_polled_for_alone(void **state)
 {
     struct rcx_builder *b = begin(RCX_IN_PROGRESS, RCX_OK);
 
@@ -234,7 +234,7 @@ static void one_of_two_receives_is_not_looked_for_alone(void **state)
     end("rr");
 }
 
-static void what_is_lost_while_it_is_looked_for_is_lost(void **state)
+static void a_message_lost_while_polled_for_fails_the_execution(void **state)
 {
     (void)state;
     two_in_a_row(begin(RCX_IN_PROGRESS, RCX_ERR_PEER_FAILED));
@@ -245,7 +245,7 @@ static void what_is_lost_while_it_is_looked_for_is_lost(void **state)
     end("sre");
 }
 
-static void what_is_lost_under_way_is_lost(void **state)
+static void a_message_lost_in_flight_fails_the_execution(void **state)
 {
     (void)state;
     two_in_a_row(begin(RCX_IN_PROGRESS, RCX_IN_PROGRESS));
@@ -261,12 +261,12 @@ static void what_is_lost_under_way_is_lost(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_here_at_once_is_combined_as_it_comes),
-        cmocka_unit_test(what_holds_up_all_else_is_looked_for),
-        cmocka_unit_test(what_does_not_come_is_under_way),
-        cmocka_unit_test(one_of_two_receives_is_not_looked_for_alone),
-        cmocka_unit_test(what_is_lost_while_it_is_looked_for_is_lost),
-        cmocka_unit_test(what_is_lost_under_way_is_lost),
+        cmocka_unit_test(data_that_is_here_at_once_is_combined_on_arrival),
+        cmocka_unit_test(a_receive_that_blocks_all_other_steps_is_polled_for),
+        cmocka_unit_test(a_receive_without_its_message_stays_in_flight),
+        cmocka_unit_test(one_of_two_receives_is_not_polled_for_alone),
+        cmocka_unit_test(a_message_lost_while_polled_for_fails_the_execution),
+        cmocka_unit_test(a_message_lost_in_flight_fails_the_execution),
     };
 
     return cmocka_run_group_tests_name("exec_in_order", tests, NULL, NULL);

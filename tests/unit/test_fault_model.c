@@ -12,7 +12,7 @@
 #include "core/run/fault/state.h"
 
 enum { RANKS_LEFT = 2, WORLDS = 1 << 20 };
-enum { ALIVE, DEAD, GONE };
+enum { ALIVE, DEAD, DEPARTED };
 enum { NONE, BY_DEATH, BY_REPORT };                /* reason of a failure */
 enum { FROM_RANK = 1, FROM_2 = 2, FINALIZES = 4 }; /* messages in flight */
 
@@ -21,8 +21,8 @@ struct rank {
     uint8_t comm, peer;       /* states of the two tables */
     uint8_t reason, failures; /* of the failure; number of failures */
     uint8_t announced;
-    uint8_t mail;        /* messages not received yet, as bits */
-    uint8_t mail_reason; /* reason in the message FROM_RANK */
+    uint8_t in_flight;        /* messages not received yet, as bits */
+    uint8_t in_flight_reason; /* reason in the message FROM_RANK */
     uint8_t has_lost_message, has_lost_peer;
 };
 struct world {
@@ -52,8 +52,8 @@ static void set_failed(struct model *m, struct world *w, int r, uint8_t reason,
     if (!announces)
         return;
     me->announced = 1;
-    other->mail |= FROM_RANK;
-    other->mail_reason = reason;
+    other->in_flight |= FROM_RANK;
+    other->in_flight_reason = reason;
 }
 
 static void step_comm(struct model *m, struct world *w, int r,
@@ -95,13 +95,13 @@ static void receive(struct model *m, struct world *w, int r, uint8_t message)
 {
     struct rank *me = &w->ranks[r];
 
-    me->mail &= (uint8_t)~message;
+    me->in_flight &= (uint8_t)~message;
     if (message == FINALIZES)
         step_peer(m, w, r, RCX_PEER_FINALIZES);
     else
         step_comm(m, w, r, RCX_COMM_REPORTED,
-                  message == FROM_2 ? BY_REPORT : me->mail_reason);
-    if (message == FROM_RANK && me->mail_reason == BY_DEATH)
+                  message == FROM_2 ? BY_REPORT : me->in_flight_reason);
+    if (message == FROM_RANK && me->in_flight_reason == BY_DEATH)
         step_peer(m, w, r, RCX_PEER_REPORTED);
 }
 
@@ -113,20 +113,20 @@ static bool happen(struct model *m, struct world *w, int r, int number)
     if (number < 3) { /* messages of one rank stay in order */
         const uint8_t message = (uint8_t)(1 << number);
 
-        if (!(me->mail & message) ||
-            (message == FINALIZES && me->mail & FROM_2))
+        if (!(me->in_flight & message) ||
+            (message == FINALIZES && me->in_flight & FROM_2))
             return false;
         receive(m, w, r, message);
     } else if (number == 3 && w->rank_2 != ALIVE && !me->has_lost_message) {
         me->has_lost_message = 1;
         step_comm(m, w, r, RCX_COMM_LOST, BY_DEATH);
-    } else if (number == 4 && me->has_lost_message == 1 && !me->mail) {
+    } else if (number == 4 && me->has_lost_message == 1 && !me->in_flight) {
         me->has_lost_message = 2;
         step_comm(m, w, r, RCX_COMM_DRAINED, BY_DEATH);
     } else if (number == 5 && w->rank_2 != ALIVE && !me->has_lost_peer) {
         me->has_lost_peer = 1;
         step_peer(m, w, r, RCX_PEER_LOST);
-    } else if (number == 6 && me->has_lost_peer == 1 && !me->mail) {
+    } else if (number == 6 && me->has_lost_peer == 1 && !me->in_flight) {
         me->has_lost_peer = 2;
         step_peer(m, w, r, RCX_PEER_DRAINED);
     } else if (number == 7 && me->comm == RCX_COMM_FAILED) {
@@ -142,16 +142,16 @@ static bool happen_to_2(struct world *w, bool dies)
 {
     if (w->rank_2 != ALIVE)
         return false;
-    w->rank_2 = dies ? DEAD : GONE;
+    w->rank_2 = dies ? DEAD : DEPARTED;
     for (int r = 0; r < RANKS_LEFT && !dies; r++)
-        w->ranks[r].mail |= FROM_2 | FINALIZES;
+        w->ranks[r].in_flight |= FROM_2 | FINALIZES;
     return true;
 }
 
 /* ---- All orders of events ------------------------------------------------ */
 
 /* Rules for the end, when no event is left. */
-static void judge_end(struct model *m, const struct world *w)
+static void check_end(struct model *m, const struct world *w)
 {
     for (int r = 0; r < RANKS_LEFT; r++) {
         const struct rank *me = &w->ranks[r];
@@ -159,9 +159,9 @@ static void judge_end(struct model *m, const struct world *w)
         m->is_wrong |= me->failures != 1 || me->comm != RCX_COMM_FREED;
         m->is_wrong |= w->rank_2 == DEAD &&
                        (me->reason != BY_DEATH || me->peer != RCX_PEER_FAILED);
-        m->is_wrong |= w->rank_2 == GONE && (me->reason != BY_REPORT ||
-                                             me->peer != RCX_PEER_DEPARTED);
-        m->is_wrong |= w->rank_2 == GONE && me->announced;
+        m->is_wrong |= w->rank_2 == DEPARTED && (me->reason != BY_REPORT ||
+                                                 me->peer != RCX_PEER_DEPARTED);
+        m->is_wrong |= w->rank_2 == DEPARTED && me->announced;
     }
     m->is_wrong |=
         w->rank_2 == DEAD && !w->ranks[0].announced && !w->ranks[1].announced;
@@ -211,7 +211,7 @@ static void explore(struct model *m, const struct world *w)
         explore(m, &next);
     }
     if (is_end)
-        judge_end(m, w);
+        check_end(m, w);
 }
 
 /* ---- Rules for states that the model does not reach ---------------------- */
@@ -226,7 +226,7 @@ static bool comm_rules_hold(const rcx_comm_table_t *table)
             const bool finds =
                 event == RCX_COMM_FOUND ||
                 (event == RCX_COMM_DRAINED && state == RCX_COMM_SUSPECT);
-            const bool is_told =
+            const bool is_reported =
                 event == RCX_COMM_FOUND_BY_ALL || event == RCX_COMM_REPORTED;
 
             if (state == RCX_COMM_FREED || event == RCX_COMM_FREE)
@@ -237,7 +237,7 @@ static bool comm_rules_hold(const rcx_comm_table_t *table)
                     t.state == RCX_COMM_FAILED &&
                     t.action == (event == RCX_COMM_REPORTED ? RCX_COMM_ADD
                                                             : RCX_COMM_NOTHING);
-            else if (finds || is_told)
+            else if (finds || is_reported)
                 hold &= t.state == RCX_COMM_FAILED &&
                         t.action == (finds ? RCX_COMM_ANNOUNCE : RCX_COMM_FAIL);
             else if (event == RCX_COMM_LOST)

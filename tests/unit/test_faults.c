@@ -19,7 +19,7 @@
 #include "core/run/fault/failure.h"
 #include "core/sched/params.h"
 
-enum { MOST_RANKS = 9, MOST_COUNT = 60, PATIENCE = 60, QUIET = 4 };
+enum { MOST_RANKS = 9, MOST_COUNT = 60, MOST_SKIPS = 60, QUIET = 4 };
 enum { OPS = 3, SENDS = OPS, RECEIVES, ALL };
 #define DEADLINE_NS INT64_C(1000000000)
 
@@ -275,7 +275,7 @@ static bool turn(struct trial *t)
 }
 
 /* Run until no operation is active. Time is skipped while there are no events.
- * Returns false if operations remain active after PATIENCE skips. */
+ * Returns false if operations remain active after MOST_SKIPS skips. */
 static bool run(struct trial *t)
 {
     int skips = 0, quiet = 0;
@@ -285,7 +285,7 @@ static bool run(struct trial *t)
         if (quiet < QUIET)
             continue;
         quiet = 0;
-        if (++skips > PATIENCE)
+        if (++skips > MOST_SKIPS)
             return false;
         for (int r = 0; r < t->job.size; r++) {
             t->job.contexts[r]->time.skipped_ns += DEADLINE_NS / 5;
@@ -306,7 +306,7 @@ static bool is_special(const struct trial *t, int r, int op)
            (r == t->victim || collectives[t->call.coll].is_local);
 }
 
-static const char *judge_message(const struct trial *t, int r)
+static const char *check_message(const struct trial *t, int r)
 {
     const int before = (r + t->job.size - 1) % t->job.size;
 
@@ -315,12 +315,12 @@ static const char *judge_message(const struct trial *t, int r)
 
 /* Check the result of a successful operation. If it failed, check that nothing
  * but its result was written. */
-static const char *judge(struct trial *t, int r, int op)
+static const char *check_operation(struct trial *t, int r, int op)
 {
     const bool is_good = (*request_at(t, r, op))->status == RCX_OK;
 
     if (op >= OPS)
-        return is_good && op == RECEIVES ? judge_message(t, r) : NULL;
+        return is_good && op == RECEIVES ? check_message(t, r) : NULL;
     return is_good && !is_special(t, r, op)
                ? attempt_check(&t->attempts[r][op])
                : attempt_check_rest(&t->attempts[r][op]);
@@ -335,7 +335,7 @@ static const char *verdict(struct trial *t)
             return "a call is refused though nothing is wrong";
         for (int op = 0; op < ALL && runs(t, r); op++) {
             const rcx_request_t *request = *request_at(t, r, op);
-            const char *wrong = request ? judge(t, r, op) : NULL;
+            const char *wrong = request ? check_operation(t, r, op) : NULL;
 
             if (wrong)
                 return wrong;
@@ -393,7 +393,7 @@ static void every_rank_that_lives_has_a_result_or_an_error(void **state)
         for (int r = 0; r < t.job.size; r++)
             start_rank(&t, r);
         if (!run(&t))
-            wrong = "somebody hangs";
+            wrong = "a rank hangs";
         else
             wrong = verdict(&t);
         if (wrong)
@@ -448,7 +448,7 @@ static bool lose_a_message(struct trial *t, const struct rcx_algo *algo,
     for (int r = 0; r < t->job.size; r++)
         start_rank(t, r);
     if (!run(t))
-        fail_msg("%s %s: somebody hangs after message %llu of rank %d",
+        fail_msg("%s %s: a rank hangs after message %llu of rank %d",
                  rcx_coll_name(algo->coll), algo->name,
                  (unsigned long long)after, t->victim);
     turn(t); /* ranks that have completed must learn too */
@@ -493,8 +493,8 @@ a_message_that_is_lost_fails_all_ranks_without_a_deadline(void **state)
  * later segments has a number of another segment at its peers, which must not
  * accept it.
  */
-static void come_apart(struct trial *t, const struct rcx_algo *algo, int size,
-                       int odd)
+static void run_unequal_segments(struct trial *t, const struct rcx_algo *algo,
+                                 int size, int odd)
 {
     const size_t each = rcx_coll_has_blocks(algo->coll) ? (size_t)size : 1;
     struct call less;
@@ -520,7 +520,7 @@ static void come_apart(struct trial *t, const struct rcx_algo *algo, int size,
             assert_ok(start_one(
                 t, r, op, r == odd && op == t->odd_op ? &less : &t->call));
     }
-    wrong = run(t) ? verdict(t) : "somebody hangs";
+    wrong = run(t) ? verdict(t) : "a rank hangs";
     if (wrong)
         fail_msg("%s %s: rank %d of %d calls less: %s",
                  rcx_coll_name(algo->coll), algo->name, odd, size, wrong);
@@ -544,7 +544,7 @@ static void after_a_call_that_does_not_match_no_result_is_wrong(void **state)
             for (int odd = 1; odd < size; odd++)
                 if (rcx_coll_is_rooted(rcx_algo_table[i]->coll) &&
                     suits(rcx_algo_table[i], size))
-                    come_apart(&t, rcx_algo_table[i], size, odd);
+                    run_unequal_segments(&t, rcx_algo_table[i], size, odd);
 }
 
 int main(int argc, char **argv)

@@ -94,7 +94,7 @@ static void a_link_in_the_place_of_the_young_file_is_not_followed(void **state)
     assert_holds(path, "dump");
 }
 
-static void a_pipe_that_nobody_reads_is_an_error_at_once(void **state)
+static void a_pipe_without_a_reader_is_an_error_at_once(void **state)
 {
     (void)state;
     assert_int_equal(mkfifo(path_of("pipe"), 0600), 0);
@@ -124,7 +124,7 @@ static void a_pipe_is_written_to_as_long_as_it_is_read(void **state)
     free(text);
 }
 
-static void what_cannot_be_written_says_why(void **state)
+static void a_file_that_cannot_be_written_sets_errno(void **state)
 {
     (void)state;
     assert_true(rcx_file_write("/dev/null", "x", 1));
@@ -150,7 +150,7 @@ static void assert_no_rules(const char *path, const char *why)
 }
 
 /* A pipe whose writer sends nothing must time out. */
-static void rules_that_cannot_be_read_say_why(void **state)
+static void rules_that_cannot_be_read_give_the_reason(void **state)
 {
     int fd;
 
@@ -160,7 +160,7 @@ static void rules_that_cannot_be_read_say_why(void **state)
     assert_no_rules(path_of("rules"), "timed out");
     close(fd);
     assert_no_rules(folder, "Is a directory");
-    assert_no_rules("/dev/zero", "a file of rules is text");
+    assert_no_rules("/dev/zero", "not a text file of at most ");
     assert_no_rules(path_of("none"), "No such file");
 }
 
@@ -170,10 +170,10 @@ int main(void)
         cmocka_unit_test(a_file_is_replaced_by_one_that_others_cannot_read),
         cmocka_unit_test(a_link_is_replaced_and_not_followed),
         cmocka_unit_test(a_link_in_the_place_of_the_young_file_is_not_followed),
-        cmocka_unit_test(a_pipe_that_nobody_reads_is_an_error_at_once),
+        cmocka_unit_test(a_pipe_without_a_reader_is_an_error_at_once),
         cmocka_unit_test(a_pipe_is_written_to_as_long_as_it_is_read),
-        cmocka_unit_test(what_cannot_be_written_says_why),
-        cmocka_unit_test(rules_that_cannot_be_read_say_why),
+        cmocka_unit_test(a_file_that_cannot_be_written_sets_errno),
+        cmocka_unit_test(rules_that_cannot_be_read_give_the_reason),
     };
 
     return cmocka_run_group_tests_name("file", tests, make_folder,

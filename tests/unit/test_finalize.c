@@ -59,7 +59,7 @@ static bool says(const struct rank *r, const char *text)
 
 /* ---- Failures that other ranks announce ---------------------------------- */
 
-static void leave(struct job *job, int rank, void *arg)
+static void finalize(struct job *job, int rank, void *arg)
 {
     struct rank *ranks = arg;
 
@@ -70,10 +70,10 @@ static void abort_behind_early(struct job *job, int rank, void *arg)
 {
     if (rank != EARLY)
         require_ok(rcx_comm_abort(world_of(job, rank)));
-    leave(job, rank, arg);
+    finalize(job, rank, arg);
 }
 
-static void who_waits_to_leave_hears_of_an_abort(void **state)
+static void finalize_returns_the_abort_of_another_rank(void **state)
 {
     (void)state;
     for (int size = 2; size <= MOST; size++) {
@@ -92,7 +92,7 @@ static void who_waits_to_leave_hears_of_an_abort(void **state)
 
 /* Rank 0 makes a call with a deadline; the other ranks are in
  * rcx_finalize(). */
-static void call_alone(struct job *job, int rank, void *arg)
+static void call_on_rank_0(struct job *job, int rank, void *arg)
 {
     rcx_comm_t *world = world_of(job, rank);
     int x = 1;
@@ -103,10 +103,10 @@ static void call_alone(struct job *job, int rank, void *arg)
             rcx_allreduce(RCX_IN_PLACE, &x, 1, RCX_INT, RCX_SUM, world),
             RCX_ERR_TIMEOUT);
     }
-    leave(job, rank, arg);
+    finalize(job, rank, arg);
 }
 
-static void who_waits_to_leave_hears_of_a_deadline(void **state)
+static void finalize_returns_the_timeout_of_another_rank(void **state)
 {
     (void)state;
     for (int size = 2; size <= MOST; size++) {
@@ -114,7 +114,7 @@ static void who_waits_to_leave_hears_of_a_deadline(void **state)
         struct job job;
 
         open_job(&job, size, true, 0, ranks);
-        job_each(&job, call_alone, ranks);
+        job_each(&job, call_on_rank_0, ranks);
         for (int i = 1; i < size; i++) {
             assert_status(ranks[i].status, RCX_ERR_TIMEOUT);
             assert_true(says(&ranks[i], "failed on rank 0"));
@@ -128,17 +128,17 @@ static void who_waits_to_leave_hears_of_a_deadline(void **state)
 /* ---- Failures between the barriers --------------------------------------- */
 
 /* Rank 1 of 2 takes part in both barriers by hand, and then fails. */
-static void fail_after_two_meetings(struct job *job, int rank, void *arg)
+static void fail_after_two_barriers(struct job *job, int rank, void *arg)
 {
-    static const int nobody[] = {0};
+    static const int culprits[] = {0};
 
     if (rank == 0) {
-        leave(job, rank, arg);
+        finalize(job, rank, arg);
         return;
     }
     for (int i = 0; i < 2; i++)
         require_ok(rcx_internal_barrier(job->contexts[1]->internal));
-    rcx_comm_fail(job->contexts[1]->internal, RCX_ERR_TIMEOUT, nobody, 1,
+    rcx_comm_fail(job->contexts[1]->internal, RCX_ERR_TIMEOUT, culprits, 1,
                   "bad");
 }
 
@@ -149,14 +149,14 @@ static void close_other(struct job *job)
     job_free(job);
 }
 
-static void who_waits_for_the_bootstrap_hears_of_a_failure(void **state)
+static void a_failure_ends_the_wait_in_the_bootstraps_barrier(void **state)
 {
     struct rank ranks[MOST];
     struct job job;
 
     (void)state;
     open_job(&job, 2, true, 0, ranks);
-    job_each(&job, fail_after_two_meetings, ranks);
+    job_each(&job, fail_after_two_barriers, ranks);
     assert_status(ranks[0].status, RCX_ERR_TIMEOUT);
     assert_true(says(&ranks[0], "communicator 0 failed on rank 1"));
     close_other(&job);
@@ -164,7 +164,7 @@ static void who_waits_for_the_bootstrap_hears_of_a_failure(void **state)
 
 /* Rank 0 receives rank 1's failure in rcx_progress(), before it finalizes. As
  * no call has returned the error, rcx_finalize() must return and log it. */
-static void who_hears_of_it_before_he_leaves_says_so(void **state)
+static void finalize_returns_a_failure_received_before_it(void **state)
 {
     static const int lost[] = {1};
     struct rank ranks[MOST];
@@ -178,54 +178,54 @@ static void who_hears_of_it_before_he_leaves_says_so(void **state)
             assert_true(rcx_progress(job.contexts[r]) >= 0);
     assert_status(rcx_comm_failure(job.contexts[0]->internal),
                   RCX_ERR_TRANSPORT);
-    leave(&job, 0, ranks);
+    finalize(&job, 0, ranks);
     assert_status(ranks[0].status, RCX_ERR_TRANSPORT);
     assert_true(says(&ranks[0], "because of rank 1"));
     close_other(&job);
 }
 
-static void leave_by_a_deadline_of_the_world(struct job *job, int rank,
-                                             void *arg)
+static void finalize_with_a_deadline_of_the_world(struct job *job, int rank,
+                                                  void *arg)
 {
     if (rank == 0) {
         require_ok(rcx_comm_set_timeout(world_of(job, rank), DEADLINE_NS));
-        leave(job, rank, arg);
+        finalize(job, rank, arg);
     }
 }
 
-static void who_leaves_waits_as_long_as_the_world_would(void **state)
+static void finalize_has_the_deadline_of_the_world(void **state)
 {
     struct rank ranks[MOST];
     struct job job;
 
     (void)state;
     open_job(&job, 2, true, 0, ranks);
-    job_each(&job, leave_by_a_deadline_of_the_world, ranks);
+    job_each(&job, finalize_with_a_deadline_of_the_world, ranks);
     assert_status(ranks[0].status, RCX_ERR_TIMEOUT);
     assert_non_null(strstr(ranks[0].text, "rank 1"));
     close_other(&job);
 }
 
 /* Rank 1 is reported as failed when rank 0 flushes, after its first barrier. */
-static unsigned char gone[MOST];
-static struct rcx_context *impatient;
+static unsigned char failed[MOST];
+static struct rcx_context *rank_0;
 static unsigned (*true_progress)(struct rcx_transport *t);
 
-static rcx_status_t flush_and_see_one_go(struct rcx_transport *t)
+static rcx_status_t flush_and_fail_rank_1(struct rcx_transport *t)
 {
-    gone[1] = 1;
+    failed[1] = 1;
     t->failed_count = 1;
     return RCX_OK;
 }
 
-static uint64_t parting_ns; /* skipped in the final phase */
+static uint64_t final_phase_ns; /* skipped in the final phase */
 
-static unsigned progress_in_no_time(struct rcx_transport *t)
+static unsigned progress_and_skip_time(struct rcx_transport *t)
 {
-    const uint64_t ns = impatient->in_final_phase ? 1000000 : 0;
+    const uint64_t ns = rank_0->in_final_phase ? 1000000 : 0;
 
-    impatient->time.skipped_ns += ns;
-    parting_ns += ns;
+    rank_0->time.skipped_ns += ns;
+    final_phase_ns += ns;
     return true_progress(t);
 }
 
@@ -246,12 +246,12 @@ static rcx_status_t endless_barrier(struct rcx_boot *boot,
 {
     (void)boot;
     do
-        impatient->time.skipped_ns += HOUR_NS / 2;
+        rank_0->time.skipped_ns += HOUR_NS / 2;
     while (go_on(arg));
     return RCX_IN_PROGRESS;
 }
 
-static rcx_request_t *come_to_a_meeting(struct rcx_context *context)
+static rcx_request_t *start_barrier(struct rcx_context *context)
 {
     const struct rcx_call barrier = {.coll = RCX_COLL_BARRIER,
                                      .type = RCX_BYTE,
@@ -268,33 +268,33 @@ static rcx_request_t *come_to_a_meeting(struct rcx_context *context)
 }
 
 /* Rank 1 takes part in that many barriers before it is reported as failed. */
-static void leave_with_one_who_goes(int meetings, int64_t timeout_ns,
-                                    barrier_fn *barrier,
-                                    struct rank ranks[MOST])
+static void finalize_with_peer_that_exits(int barriers, int64_t timeout_ns,
+                                          barrier_fn *barrier,
+                                          struct rank ranks[MOST])
 {
     struct rcx_transport_ops ops;
     struct rcx_boot_ops boot_ops;
     rcx_request_t *requests[2];
     struct job job;
 
-    memset(gone, 0, sizeof gone);
-    parting_ns = 0;
+    memset(failed, 0, sizeof failed);
+    final_phase_ns = 0;
     open_job(&job, 2, false, timeout_ns, ranks);
-    impatient = job.contexts[0];
-    ops = *impatient->transport->ops;
+    rank_0 = job.contexts[0];
+    ops = *rank_0->transport->ops;
     true_progress = ops.progress;
-    ops.flush = flush_and_see_one_go;
-    ops.progress = progress_in_no_time;
-    impatient->transport->ops = &ops;
-    impatient->transport->failed_peers = gone;
-    impatient->transport->watches_peers = true;
-    boot_ops = *impatient->boot->ops;
+    ops.flush = flush_and_fail_rank_1;
+    ops.progress = progress_and_skip_time;
+    rank_0->transport->ops = &ops;
+    rank_0->transport->failed_peers = failed;
+    rank_0->transport->watches_peers = true;
+    boot_ops = *rank_0->boot->ops;
     boot_ops.barrier = barrier;
-    impatient->boot->ops = &boot_ops;
-    for (int i = 0; i < meetings; i++)
-        requests[i] = come_to_a_meeting(job.contexts[1]);
-    leave(&job, 0, ranks);
-    for (int i = 0; i < meetings; i++) {
+    rank_0->boot->ops = &boot_ops;
+    for (int i = 0; i < barriers; i++)
+        requests[i] = start_barrier(job.contexts[1]);
+    finalize(&job, 0, ranks);
+    for (int i = 0; i < barriers; i++) {
         while (requests[i]->state == RCX_REQUEST_ACTIVE)
             rcx_context_progress(job.contexts[1]);
         rcx_request_destroy(requests[i]);
@@ -302,48 +302,48 @@ static void leave_with_one_who_goes(int meetings, int64_t timeout_ns,
     close_other(&job);
 }
 
-static void who_goes_after_the_last_meeting_is_not_dead(void **state)
+static void an_exit_after_the_last_barrier_is_no_failure(void **state)
 {
     struct rank ranks[MOST];
 
     (void)state;
-    leave_with_one_who_goes(2, 0, no_barrier, ranks);
+    finalize_with_peer_that_exits(2, 0, no_barrier, ranks);
     assert_ok(ranks[0].status);
     assert_int_equal(ranks[0].lines, 0);
 }
 
-static void who_goes_before_the_last_meeting_is_not_waited_for(void **state)
+static void finalize_does_not_wait_for_a_peer_that_exited_early(void **state)
 {
     struct rank ranks[MOST];
 
     (void)state;
     for (int hours = 0; hours <= 1; hours++) { /* deadline; 0: none */
-        leave_with_one_who_goes(1, hours * HOUR_NS, no_barrier, ranks);
+        finalize_with_peer_that_exits(1, hours * HOUR_NS, no_barrier, ranks);
         assert_status(ranks[0].status, RCX_ERR_TIMEOUT);
         assert_true(says(&ranks[0], "rank 1 does not answer"));
-        assert_true(parting_ns < UINT64_C(60000000000));
+        assert_true(final_phase_ns < UINT64_C(60000000000));
     }
 }
 
-static void the_bootstrap_s_barrier_has_the_deadline(void **state)
+static void the_bootstraps_barrier_has_the_deadline(void **state)
 {
     struct rank ranks[MOST];
 
     (void)state;
-    leave_with_one_who_goes(2, HOUR_NS, endless_barrier, ranks);
+    finalize_with_peer_that_exits(2, HOUR_NS, endless_barrier, ranks);
     assert_status(ranks[0].status, RCX_ERR_TIMEOUT);
-    assert_true(says(&ranks[0], "barrier has no end"));
+    assert_true(says(&ranks[0], "barrier timed out"));
 }
 
 /* The flush never completes. An hour passes with each call. */
 static rcx_status_t never_flush(struct rcx_transport *t)
 {
     (void)t;
-    impatient->time.skipped_ns += HOUR_NS;
+    rank_0->time.skipped_ns += HOUR_NS;
     return RCX_IN_PROGRESS;
 }
 
-static void what_does_not_leave_is_waited_for_a_while(void **state)
+static void a_flush_that_never_completes_is_abandoned(void **state)
 {
     struct rcx_transport_ops ops[2];
     struct rank ranks[MOST];
@@ -351,11 +351,11 @@ static void what_does_not_leave_is_waited_for_a_while(void **state)
 
     (void)state;
     open_job(&job, 2, true, 0, ranks);
-    impatient = job.contexts[0];
-    ops[0] = *impatient->transport->ops;
+    rank_0 = job.contexts[0];
+    ops[0] = *rank_0->transport->ops;
     ops[0].flush = never_flush;
-    impatient->transport->ops = &ops[0];
-    job_each(&job, leave, ranks);
+    rank_0->transport->ops = &ops[0];
+    job_each(&job, finalize, ranks);
     assert_ok(ranks[0].status);
     assert_ok(ranks[1].status);
     job_free(&job);
@@ -363,7 +363,7 @@ static void what_does_not_leave_is_waited_for_a_while(void **state)
 
 /* ---- Order of the phases ------------------------------------------------- */
 
-enum { IDLE = 1000, LOOKS = 3 };
+enum { IDLE = 1000, POLLS = 3 };
 
 /* Events while rank 0 finalizes, a letter each. Rank 1 enters a barrier
  * whenever nothing else will happen. */
@@ -371,13 +371,13 @@ static struct {
     char text[16];
     const struct rcx_transport_ops *ops;
     struct rcx_context *other;
-    rcx_request_t *meetings[2]; /* barriers of rank 1 */
-    int met, idle, looks;
+    rcx_request_t *barriers[2]; /* barriers of rank 1 */
+    int entered, idle, polls;
 } course;
 
-static void happens(char letter)
+static void record_event(char symbol)
 {
-    course.text[strlen(course.text)] = letter;
+    course.text[strlen(course.text)] = symbol;
 }
 
 static unsigned progress_until_idle(struct rcx_transport *t)
@@ -385,10 +385,10 @@ static unsigned progress_until_idle(struct rcx_transport *t)
     const unsigned events = course.ops->progress(t);
 
     course.idle = events ? 0 : course.idle + 1;
-    if (course.idle == IDLE && course.met < 2) {
+    if (course.idle == IDLE && course.entered < 2) {
         course.idle = 0;
-        happens('M');
-        course.meetings[course.met++] = come_to_a_meeting(course.other);
+        record_event('M');
+        course.barriers[course.entered++] = start_barrier(course.other);
     }
     return events;
 }
@@ -396,23 +396,23 @@ static unsigned progress_until_idle(struct rcx_transport *t)
 static rcx_status_t flush_in_a_while(struct rcx_transport *t)
 {
     (void)t;
-    if (course.looks == 0)
-        happens('f');
-    if (++course.looks < LOOKS)
+    if (course.polls == 0)
+        record_event('f');
+    if (++course.polls < POLLS)
         return RCX_IN_PROGRESS;
-    happens('F');
+    record_event('F');
     return RCX_OK;
 }
 
-static void close_and_say_so(struct rcx_transport *t)
+static void record_close(struct rcx_transport *t)
 {
-    happens('C');
+    record_event('C');
     course.ops->close(t);
 }
 
 /* Barriers (M) of all ranks precede and follow the flush (f, F) of rank 0. It
  * closes (C) after the second one, when all have flushed. */
-static void ranks_meet_flush_and_meet_before_they_go(void **state)
+static void finalize_flushes_between_two_barriers(void **state)
 {
     struct rcx_transport_ops ops;
     struct rcx_boot_ops boot_ops;
@@ -428,19 +428,19 @@ static void ranks_meet_flush_and_meet_before_they_go(void **state)
     ops = *course.ops;
     ops.progress = progress_until_idle;
     ops.flush = flush_in_a_while;
-    ops.close = close_and_say_so;
+    ops.close = record_close;
     job.contexts[0]->transport->ops = &ops;
     boot = job.contexts[0]->boot;
     boot_ops = *boot->ops;
     boot_ops.barrier = no_barrier;
     boot->ops = &boot_ops;
-    leave(&job, 0, ranks);
+    finalize(&job, 0, ranks);
     assert_string_equal(course.text, "MfFMC");
     assert_ok(ranks[0].status);
-    for (int i = 0; i < course.met; i++) {
-        while (course.meetings[i]->state == RCX_REQUEST_ACTIVE)
+    for (int i = 0; i < course.entered; i++) {
+        while (course.barriers[i]->state == RCX_REQUEST_ACTIVE)
             rcx_context_progress(job.contexts[1]);
-        rcx_request_destroy(course.meetings[i]);
+        rcx_request_destroy(course.barriers[i]);
     }
     close_other(&job);
 }
@@ -448,7 +448,7 @@ static void ranks_meet_flush_and_meet_before_they_go(void **state)
 /* ---- Announcements before a close ---------------------------------------- */
 
 /* The status of the world on rank 2, if rank 1 announced it to rank 0 only. */
-static rcx_status_t heard_by_2(bool watches_peers)
+static rcx_status_t status_on_2(bool watches_peers)
 {
     struct rcx_ctrl_msg body = {.kind = RCX_CTRL_FAILED,
                                 .status = RCX_ERR_TIMEOUT,
@@ -458,12 +458,12 @@ static rcx_status_t heard_by_2(bool watches_peers)
     rcx_error_info_t info;
     struct job job;
 
-    memset(gone, 0, sizeof gone);
+    memset(failed, 0, sizeof failed);
     open_job(&job, 3, false, 0, ranks);
-    job.contexts[0]->transport->failed_peers = watches_peers ? gone : NULL;
+    job.contexts[0]->transport->failed_peers = watches_peers ? failed : NULL;
     job.contexts[0]->transport->watches_peers = watches_peers;
     rcx_ctrl_send(world_of(&job, 1), 0, &body);
-    leave(&job, 0, ranks);
+    finalize(&job, 0, ranks);
     assert_status(ranks[0].status, RCX_ERR_TIMEOUT);
     rcx_progress(job.contexts[2]);
     assert_ok(rcx_comm_error(world_of(&job, 2), &info));
@@ -476,23 +476,23 @@ static rcx_status_t heard_by_2(bool watches_peers)
     return info.status;
 }
 
-static void who_leaves_alone_and_would_be_thought_dead_says_why(void **state)
+static void finalize_announces_a_failure_if_peers_are_watched(void **state)
 {
     (void)state;
-    assert_status(heard_by_2(true), RCX_ERR_TIMEOUT);
-    assert_ok(heard_by_2(false));
+    assert_status(status_on_2(true), RCX_ERR_TIMEOUT);
+    assert_ok(status_on_2(false));
 }
 
-static unsigned progress_a_note(struct rcx_transport *t)
+static unsigned progress_one_ctrl_msg(struct rcx_transport *t)
 {
-    if (t->ctrl_unsent > 0 && ++course.looks == LOOKS) {
+    if (t->ctrl_unsent > 0 && ++course.polls == POLLS) {
         t->ctrl_unsent = 0;
-        happens('N');
+        record_event('N');
     }
     return course.ops->progress(t);
 }
 
-static void words_of_farewell_leave_before_who_says_them(void **state)
+static void announcements_are_sent_before_the_transport_closes(void **state)
 {
     struct rcx_transport_ops ops;
     struct rank ranks[MOST];
@@ -503,12 +503,12 @@ static void words_of_farewell_leave_before_who_says_them(void **state)
     memset(&course, 0, sizeof course);
     course.ops = job.contexts[0]->transport->ops;
     ops = *course.ops;
-    ops.progress = progress_a_note;
-    ops.close = close_and_say_so;
+    ops.progress = progress_one_ctrl_msg;
+    ops.close = record_close;
     job.contexts[0]->transport->ops = &ops;
     assert_ok(rcx_comm_abort(world_of(&job, 0)));
     job.contexts[0]->transport->ctrl_unsent = 1;
-    leave(&job, 0, ranks);
+    finalize(&job, 0, ranks);
     assert_string_equal(course.text, "NC");
     close_other(&job);
 }
@@ -532,13 +532,13 @@ static bool count_calls(void *arg)
     return true;
 }
 
-static bool give_up(void *arg)
+static bool decline(void *arg)
 {
     ++*(int *)arg;
     return false;
 }
 
-static void a_host_s_barrier_may_be_polled(void **state)
+static void a_hosts_barrier_may_be_polled(void **state)
 {
     int calls = 0, progress = 0;
     const rcx_bootstrap_t host = {.size = 2,
@@ -556,7 +556,7 @@ static void a_host_s_barrier_may_be_polled(void **state)
     assert_int_equal(2, progress);
     calls = progress = 0;
     assert_int_equal(RCX_IN_PROGRESS,
-                     side.boot->ops->barrier(side.boot, give_up, &progress));
+                     side.boot->ops->barrier(side.boot, decline, &progress));
     assert_int_equal(1, calls);
     assert_int_equal(1, progress);
     assert_int_equal(0, side.lines.count);
@@ -579,20 +579,20 @@ static void a_host_needs_no_barrier(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks_meet_flush_and_meet_before_they_go),
-        cmocka_unit_test(words_of_farewell_leave_before_who_says_them),
-        cmocka_unit_test(who_waits_to_leave_hears_of_an_abort),
-        cmocka_unit_test(who_waits_to_leave_hears_of_a_deadline),
-        cmocka_unit_test(who_waits_for_the_bootstrap_hears_of_a_failure),
-        cmocka_unit_test(who_hears_of_it_before_he_leaves_says_so),
-        cmocka_unit_test(who_leaves_waits_as_long_as_the_world_would),
-        cmocka_unit_test(the_bootstrap_s_barrier_has_the_deadline),
-        cmocka_unit_test(who_goes_after_the_last_meeting_is_not_dead),
-        cmocka_unit_test(who_goes_before_the_last_meeting_is_not_waited_for),
-        cmocka_unit_test(what_does_not_leave_is_waited_for_a_while),
-        cmocka_unit_test(a_host_s_barrier_may_be_polled),
+        cmocka_unit_test(finalize_flushes_between_two_barriers),
+        cmocka_unit_test(announcements_are_sent_before_the_transport_closes),
+        cmocka_unit_test(finalize_returns_the_abort_of_another_rank),
+        cmocka_unit_test(finalize_returns_the_timeout_of_another_rank),
+        cmocka_unit_test(a_failure_ends_the_wait_in_the_bootstraps_barrier),
+        cmocka_unit_test(finalize_returns_a_failure_received_before_it),
+        cmocka_unit_test(finalize_has_the_deadline_of_the_world),
+        cmocka_unit_test(the_bootstraps_barrier_has_the_deadline),
+        cmocka_unit_test(an_exit_after_the_last_barrier_is_no_failure),
+        cmocka_unit_test(finalize_does_not_wait_for_a_peer_that_exited_early),
+        cmocka_unit_test(a_flush_that_never_completes_is_abandoned),
+        cmocka_unit_test(a_hosts_barrier_may_be_polled),
         cmocka_unit_test(a_host_needs_no_barrier),
-        cmocka_unit_test(who_leaves_alone_and_would_be_thought_dead_says_why),
+        cmocka_unit_test(finalize_announces_a_failure_if_peers_are_watched),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

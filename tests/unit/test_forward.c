@@ -162,7 +162,7 @@ static unsigned compare(enum rcx_alias alias)
     return others;
 }
 
-static void what_is_read_has_the_same_value(void **state)
+static void every_forwarded_read_has_the_same_value(void **state)
 {
     unsigned others = 0;
 
@@ -174,7 +174,7 @@ static void what_is_read_has_the_same_value(void **state)
     assert_true(others > PROGRAMS); /* else nothing was tested */
 }
 
-static void in_place_nothing_is_as_it_was(void **state)
+static void in_place_no_read_is_forwarded(void **state)
 {
     (void)state;
     for (int i = 0; i < PROGRAMS / 4; i++) {
@@ -216,8 +216,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     static const struct CMUnitTest tests[] = {
-        TEST(what_is_read_has_the_same_value),
-        TEST(in_place_nothing_is_as_it_was),
+        TEST(every_forwarded_read_has_the_same_value),
+        TEST(in_place_no_read_is_forwarded),
         TEST(the_own_block_need_not_be_copied_first),
     };
 

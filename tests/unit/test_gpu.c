@@ -87,7 +87,7 @@ static int close_one(void **state)
     return 0;
 }
 
-static void memory_is_the_hosts_where_no_driver_is(void **state)
+static void without_a_driver_all_memory_is_the_hosts(void **state)
 {
     int64_t out[COUNT];
 
@@ -129,7 +129,7 @@ static void a_gpus_memory_is_refused(void **state)
     assert_int_equal(out[3], 4);
 }
 
-static void memory_of_both_sides_is_not(void **state)
+static void managed_memory_is_accepted(void **state)
 {
     int64_t out[COUNT];
 
@@ -139,7 +139,7 @@ static void memory_of_both_sides_is_not(void **state)
     assert_int_equal(out[0], 7);
 }
 
-static void a_driver_is_asked_once(void **state)
+static void the_driver_is_queried_once_for_a_buffer(void **state)
 {
     int64_t out[COUNT];
     int asked;
@@ -154,7 +154,7 @@ static void a_driver_is_asked_once(void **state)
 
 /* Buffers of a call whose addresses differ by a multiple of any table's
  * size. */
-static void far_buffers_of_a_call_are_asked_for_once(void **state)
+static void distant_buffers_of_a_call_are_queried_once(void **state)
 {
     const size_t apart = (size_t)1 << 30;
     char *memory = mmap(NULL, 3 * apart + MIB, PROT_READ | PROT_WRITE,
@@ -177,11 +177,11 @@ static void far_buffers_of_a_call_are_asked_for_once(void **state)
 int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_is_the_hosts_where_no_driver_is),
+        cmocka_unit_test(without_a_driver_all_memory_is_the_hosts),
         cmocka_unit_test(a_gpus_memory_is_refused),
-        cmocka_unit_test(memory_of_both_sides_is_not),
-        cmocka_unit_test(a_driver_is_asked_once),
-        cmocka_unit_test(far_buffers_of_a_call_are_asked_for_once),
+        cmocka_unit_test(managed_memory_is_accepted),
+        cmocka_unit_test(the_driver_is_queried_once_for_a_buffer),
+        cmocka_unit_test(distant_buffers_of_a_call_are_queried_once),
     };
 
     driver = argc > 1 ? argv[1] : "";

@@ -314,14 +314,14 @@ static struct rcx_span any_span(size_t count, bool write)
     return (struct rcx_span){buffer, draw(size - count + 1), count};
 }
 
-static bool meet(struct interval a, struct interval b)
+static bool overlap(struct interval a, struct interval b)
 {
     return a.lo < b.hi && b.lo < a.hi;
 }
 
 static bool clash(struct interval a, struct interval b)
 {
-    return meet(a, b) && a.lo != b.lo;
+    return overlap(a, b) && a.lo != b.lo;
 }
 
 /* Append a random step. Returns false if what was drawn is not legal. */
@@ -337,7 +337,7 @@ static bool add_random(const struct rcx_shape *s, struct touched *t,
                           b = place(s, right);
 
     *t = (struct touched){.stream = -1};
-    if (kind == RCX_STEP_COPY && (meet(to, a)))
+    if (kind == RCX_STEP_COPY && (overlap(to, a)))
         return false;
     if (kind == RCX_STEP_REDUCE && (clash(to, a) || clash(to, b)))
         return false;
@@ -381,10 +381,11 @@ static void look_again(const struct rcx_shape *s, const struct rcx_plan *plan,
 static bool conflict(const struct touched *a, const struct touched *b,
                      int window)
 {
-    bool data = meet(a->writes, b->writes);
+    bool data = overlap(a->writes, b->writes);
 
     for (int i = 0; i < 2; i++)
-        data |= meet(a->reads[i], b->writes) || meet(a->writes, b->reads[i]);
+        data |=
+            overlap(a->reads[i], b->writes) || overlap(a->writes, b->reads[i]);
     return data || (a->stream >= 0 && a->stream == b->stream &&
                     b->number - a->number == window);
 }

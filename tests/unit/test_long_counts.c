@@ -175,7 +175,7 @@ static bool check_rank(struct rcx_builder *b, const struct rcx_algo *algo,
     return true;
 }
 
-static void what_is_longer_is_scheduled_alike(void **state)
+static void long_counts_have_the_schedules_of_short_ones(void **state)
 {
     struct rcx_builder b;
     struct rcx_log log;
@@ -209,7 +209,7 @@ static void what_is_longer_is_scheduled_alike(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_longer_is_scheduled_alike),
+        cmocka_unit_test(long_counts_have_the_schedules_of_short_ones),
     };
 
     return cmocka_run_group_tests_name("long_counts", tests, NULL, NULL);

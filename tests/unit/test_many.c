@@ -249,7 +249,7 @@ static struct rcx_request *look_at(rcx_context_t *context, size_t cut,
     return *request_p;
 }
 
-static void only_what_is_not_in_a_row_is_copied(void **state)
+static void only_vectors_that_are_not_contiguous_are_copied(void **state)
 {
     rcx_context_t *context;
     rcx_request_t *request;
@@ -373,7 +373,7 @@ static void a_list_of_nothing_is_an_operation_of_nothing(void **state)
 
 /* After an abort, messages may still read or write the packed copy, so the
  * context must keep it, and must not unpack it. */
-static void what_was_packed_stays_when_its_communicator_fails(void **state)
+static void a_packed_copy_is_kept_when_its_communicator_fails(void **state)
 {
     struct rcx_veclist *veclists[RANKS];
     rcx_request_t *requests[RANKS];
@@ -456,7 +456,7 @@ static void refuse(rcx_comm_t *comm, const struct list *l, const void *in,
     assert_null(request);
 }
 
-static void what_is_wrong_with_a_list_is_named(void **state)
+static void a_wrong_argument_of_a_list_is_named(void **state)
 {
     struct list *l = &lists[0];
     rcx_context_t *context;
@@ -508,7 +508,8 @@ static void what_is_wrong_with_a_list_is_named(void **state)
 
 /* ---- Random overlaps ----------------------------------------------------- */
 
-static bool meet(const char *a, size_t a_bytes, const char *b, size_t b_bytes)
+static bool overlap(const char *a, size_t a_bytes, const char *b,
+                    size_t b_bytes)
 {
     return a < b + b_bytes && b < a + a_bytes;
 }
@@ -525,10 +526,10 @@ static bool is_legal(const struct list *l)
             if (l->counts[i] == 0 || l->counts[k] == 0)
                 continue;
             if (i != k &&
-                meet(l->out[i], l->counts[i], l->out[k], l->counts[k]))
+                overlap(l->out[i], l->counts[i], l->out[k], l->counts[k]))
                 return false;
             if (!(in_place && i == k) &&
-                meet(l->in[i], l->counts[i], l->out[k], l->counts[k]))
+                overlap(l->in[i], l->counts[i], l->out[k], l->counts[k]))
                 return false;
         }
     return true;
@@ -549,7 +550,7 @@ static void draw(struct list *l, uint64_t seed)
     }
 }
 
-static void what_overlaps_is_found_wherever_it_is(void **state)
+static void every_illegal_overlap_of_vectors_is_found(void **state)
 {
     enum { TRIES = 20000 };
     struct list *l = &lists[0];
@@ -578,14 +579,14 @@ int main(void)
         cmocka_unit_test(a_list_has_the_bits_of_one_long_vector),
         cmocka_unit_test(a_list_matches_a_vector_on_another_rank),
         cmocka_unit_test(a_persistent_list_is_packed_at_each_start),
-        cmocka_unit_test(only_what_is_not_in_a_row_is_copied),
+        cmocka_unit_test(only_vectors_that_are_not_contiguous_are_copied),
         cmocka_unit_test(a_segment_within_a_vector_is_not_copied),
         cmocka_unit_test(a_list_that_is_repeated_allocates_nothing),
         cmocka_unit_test(a_list_of_nothing_is_an_operation_of_nothing),
-        cmocka_unit_test(what_was_packed_stays_when_its_communicator_fails),
+        cmocka_unit_test(a_packed_copy_is_kept_when_its_communicator_fails),
         cmocka_unit_test(sums_of_counts_that_differ_are_a_mismatch),
-        cmocka_unit_test(what_is_wrong_with_a_list_is_named),
-        cmocka_unit_test(what_overlaps_is_found_wherever_it_is),
+        cmocka_unit_test(a_wrong_argument_of_a_list_is_named),
+        cmocka_unit_test(every_illegal_overlap_of_vectors_is_found),
     };
 
     return cmocka_run_group_tests_name("many", tests, NULL, NULL);

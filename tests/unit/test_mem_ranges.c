@@ -14,7 +14,7 @@ enum { TRIES = 5000, MOST = 40, ROOM = 400 };
 static char memory[ROOM];
 static struct capture said;
 
-static bool meet(size_t a, size_t a_count, size_t b, size_t b_count)
+static bool overlap(size_t a, size_t a_count, size_t b, size_t b_count)
 {
     return a_count > 0 && b_count > 0 && a < b + b_count && b < a + a_count;
 }
@@ -59,14 +59,14 @@ static void one_that_overlaps_is_found_among_sorted_ones(void **state)
         rcx_mem_ranges_sort(regions, n);
         for (size_t i = 0; i < n; i++) {
             assert_int_equal(regions[i].index, i);
-            any |=
-                meet((size_t)(drawn[i].at - memory), drawn[i].bytes, at, bytes);
+            any |= overlap((size_t)(drawn[i].at - memory), drawn[i].bytes, at,
+                           bytes);
         }
         found = rcx_mem_ranges_overlap(regions, n, memory + at, bytes);
         assert_int_equal(found != NULL, any);
         if (found)
             assert_true(
-                meet((size_t)(found->at - memory), found->bytes, at, bytes));
+                overlap((size_t)(found->at - memory), found->bytes, at, bytes));
     }
 }
 
@@ -97,10 +97,10 @@ static bool is_legal(const struct blocks *sent, const struct blocks *received,
 {
     for (int i = 0; i < RANKS; i++)
         for (int k = 0; k < RANKS; k++)
-            if (meet(sent->displs[i], sent->counts[i], by + received->displs[k],
-                     received->counts[k]) ||
-                (i != k && meet(received->displs[i], received->counts[i],
-                                received->displs[k], received->counts[k])))
+            if (overlap(sent->displs[i], sent->counts[i],
+                        by + received->displs[k], received->counts[k]) ||
+                (i != k && overlap(received->displs[i], received->counts[i],
+                                   received->displs[k], received->counts[k])))
                 return false;
     return true;
 }

@@ -225,7 +225,7 @@ static void assert_chosen(enum rcx_coll coll, int size, size_t count,
 }
 
 /* The table of docs/reference/environment.md, for elements of 8 bytes. */
-static void where_nothing_is_wanted_the_table_decides(void **state)
+static void without_a_request_the_table_decides(void **state)
 {
     static const struct {
         enum rcx_coll coll;
@@ -340,7 +340,7 @@ an_algorithm_that_keeps_too_little_order_is_passed_over(void **state)
                   "recursive_doubling:segment=65536,window=2");
 }
 
-static void what_is_wanted_comes_first(void **state)
+static void a_requested_method_comes_first(void **state)
 {
     (void)state;
     assert_chosen(RCX_COLL_ALLREDUCE, 7, 1000, RCX_ORDER_SAME, "tree", "tree");
@@ -360,7 +360,7 @@ static void what_is_wanted_comes_first(void **state)
                   "ring"); /* only one segment */
 }
 
-static void what_is_only_preferred_gives_way_as_a_whole(void **state)
+static void a_preferred_method_that_does_not_fit_is_dropped_whole(void **state)
 {
     (void)state;
     assert_chosen(RCX_COLL_ALLREDUCE, 8, 1 << 20, RCX_ORDER_SAME,
@@ -373,7 +373,7 @@ static void what_is_only_preferred_gives_way_as_a_whole(void **state)
                   "ring:segment=262144,window=2");
 }
 
-static void what_is_wanted_and_cannot_be_is_refused(void **state)
+static void a_requested_method_that_does_not_fit_is_refused(void **state)
 {
     const struct rcx_shape s = shape_of(RCX_COLL_ALLREDUCE, 6, 100);
     struct rcx_method m;
@@ -398,13 +398,13 @@ int main(void)
         TEST(a_malformed_method_is_refused),
         TEST(a_wrong_parameter_is_named_with_its_range_alone),
         TEST(an_unknown_algorithm_lists_those_there_are),
-        TEST(where_nothing_is_wanted_the_table_decides),
+        TEST(without_a_request_the_table_decides),
         TEST(blocks_decide_where_there_are_any),
         TEST(local_counts_decide_nothing),
         TEST(an_algorithm_that_keeps_too_little_order_is_passed_over),
-        TEST(what_is_wanted_comes_first),
-        TEST(what_is_only_preferred_gives_way_as_a_whole),
-        TEST(what_is_wanted_and_cannot_be_is_refused),
+        TEST(a_requested_method_comes_first),
+        TEST(a_preferred_method_that_does_not_fit_is_dropped_whole),
+        TEST(a_requested_method_that_does_not_fit_is_refused),
     };
 
     return cmocka_run_group_tests_name("method", tests, NULL, NULL);

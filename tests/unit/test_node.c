@@ -26,7 +26,7 @@ static const struct rcx_node_caps usual = {.boot_id = "f00d",
 
 /* Four ranks with usual records, some of which a test changes. */
 struct fixture {
-    struct rcx_node_caps cards[RANKS];
+    struct rcx_node_caps caps[RANKS];
     bool missing[RANKS];
 };
 
@@ -35,17 +35,17 @@ static struct fixture all_usual(void)
     struct fixture f = {.missing = {false}};
 
     for (int i = 0; i < RANKS; i++)
-        f.cards[i] = usual;
+        f.caps[i] = usual;
     return f;
 }
 
-static struct rcx_node judge(const struct fixture *f, int rank)
+static struct rcx_node node_of_rank(const struct fixture *f, int rank)
 {
     struct rcx_node node;
 
-    rcx_node_begin(&node, rank, &f->cards[rank]);
+    rcx_node_begin(&node, rank, &f->caps[rank]);
     for (int i = 0; i < RANKS; i++)
-        rcx_node_add(&node, i, f->missing[i] ? NULL : &f->cards[i]);
+        rcx_node_add(&node, i, f->missing[i] ? NULL : &f->caps[i]);
     return node;
 }
 
@@ -53,28 +53,28 @@ static struct rcx_node judge(const struct fixture *f, int rank)
  * contains words. */
 static void assert_refused(const struct fixture *f, const char *words)
 {
-    int speakers = 0;
+    int loggers = 0;
 
     for (int i = 0; i < RANKS; i++) {
-        const struct rcx_node node = judge(f, i);
+        const struct rcx_node node = node_of_rank(f, i);
 
         assert_true(rcx_node_refuses_cma(&node));
         if (node.rank != node.lowest)
             continue;
-        speakers++;
+        loggers++;
         if (!strstr(node.refusal, words))
             fail_msg("\"%s\" says nothing of \"%s\"", node.refusal, words);
     }
-    assert_int_equal(speakers, 1);
+    assert_int_equal(loggers, 1);
 }
 
-static void cards_that_agree_refuse_nothing(void **state)
+static void equal_node_caps_refuse_nothing(void **state)
 {
     const struct fixture f = all_usual();
 
     (void)state;
     for (int i = 0; i < RANKS; i++) {
-        const struct rcx_node node = judge(&f, i);
+        const struct rcx_node node = node_of_rank(&f, i);
 
         assert_false(rcx_node_refuses_cma(&node));
         assert_string_equal(node.refusal, "");
@@ -94,9 +94,9 @@ static void check_reason(size_t offset, uint64_t number, bool is_pair,
         struct fixture f = all_usual();
         char text[64];
 
-        memcpy((char *)&f.cards[odd] + offset, &number, sizeof number);
+        memcpy((char *)&f.caps[odd] + offset, &number, sizeof number);
         if (is_pair)
-            snprintf(text, sizeof text, "ranks 0 and %d are of different %s",
+            snprintf(text, sizeof text, "ranks 0 and %d have different %s",
                      odd ? odd : 1, what);
         else
             snprintf(text, sizeof text, "rank %d %s", odd, what);
@@ -104,7 +104,7 @@ static void check_reason(size_t offset, uint64_t number, bool is_pair,
     }
 }
 
-static void every_reason_to_refuse_is_seen_by_all_and_said_by_one(void **state)
+static void all_ranks_see_a_reason_and_one_logs_it(void **state)
 {
     (void)state;
     check_reason(offsetof(struct rcx_node_caps, is_dumpable), 0, false,
@@ -121,14 +121,14 @@ static void every_reason_to_refuse_is_seen_by_all_and_said_by_one(void **state)
 
 /* Of several reasons, the one that explains the others is logged: ids differ
  * anyway in another namespace. */
-static void the_first_reason_is_said(void **state)
+static void the_first_reason_is_logged(void **state)
 {
     struct fixture f = all_usual();
 
     (void)state;
-    f.cards[1].user_ns++;
-    f.cards[1].uid++;
-    f.cards[3].is_dumpable = 0;
+    f.caps[1].user_ns++;
+    f.caps[1].uid++;
+    f.caps[3].is_dumpable = 0;
     assert_refused(&f, "user namespaces");
 }
 
@@ -139,15 +139,15 @@ static void other_kernels_are_other_nodes(void **state)
 
     (void)state;
     for (int i = 0; i < 2; i++)
-        strcpy(f.cards[i].boot_id, "cafe");
-    f.cards[0].is_dumpable = 0;
-    f.cards[1].shm_bytes = 5;
-    node = judge(&f, 3);
+        strcpy(f.caps[i].boot_id, "cafe");
+    f.caps[0].is_dumpable = 0;
+    f.caps[1].shm_bytes = 5;
+    node = node_of_rank(&f, 3);
     assert_false(rcx_node_refuses_cma(&node));
     assert_int_equal(node.ranks, 2);
     assert_int_equal(node.lowest, 2);
     assert_int_equal(node.shm_bytes, 64 << 20);
-    node = judge(&f, 1);
+    node = node_of_rank(&f, 1);
     assert_true(rcx_node_refuses_cma(&node));
     assert_int_equal(node.ranks, 2);
     assert_int_equal(node.lowest, 0);
@@ -155,15 +155,15 @@ static void other_kernels_are_other_nodes(void **state)
 }
 
 /* A rank alone on its node does not use CMA, so nothing is refused. */
-static void a_rank_alone_is_refused_nothing(void **state)
+static void a_rank_alone_on_its_node_is_refused_nothing(void **state)
 {
-    struct rcx_node_caps card = usual;
+    struct rcx_node_caps caps = usual;
     struct rcx_node node;
 
     (void)state;
-    card.is_dumpable = card.reads_memory = 0;
-    rcx_node_begin(&node, 7, &card);
-    rcx_node_add(&node, 7, &card);
+    caps.is_dumpable = caps.reads_memory = 0;
+    rcx_node_begin(&node, 7, &caps);
+    rcx_node_add(&node, 7, &caps);
     assert_false(rcx_node_refuses_cma(&node));
     node.is_known = false;
     assert_true(rcx_node_refuses_cma(&node));
@@ -178,10 +178,10 @@ static void cores_are_shared_where_ranks_have_fewer_together(void **state)
         struct fixture f = all_usual();
 
         for (int i = 0; i < RANKS; i++)
-            CPU_SET(i % cores, &f.cards[i].cpus);
-        CPU_SET(cores - 1, &f.cards[1].cpus);
+            CPU_SET(i % cores, &f.caps[i].cpus);
+        CPU_SET(cores - 1, &f.caps[1].cpus);
         for (int i = 0; i < RANKS; i++) {
-            const struct rcx_node node = judge(&f, i);
+            const struct rcx_node node = node_of_rank(&f, i);
 
             assert_int_equal(rcx_node_shares_cores(&node), cores < RANKS);
         }
@@ -190,7 +190,7 @@ static void cores_are_shared_where_ranks_have_fewer_together(void **state)
 
 /* Rank 0's record does not arrive. The other ranks must refuse CMA, as rank 0
  * may not permit it. */
-static void a_card_that_is_missing_is_a_reason(void **state)
+static void missing_node_caps_are_a_reason_to_refuse(void **state)
 {
     struct fixture f = all_usual();
     struct rcx_node node;
@@ -198,7 +198,7 @@ static void a_card_that_is_missing_is_a_reason(void **state)
     (void)state;
     f.missing[0] = true;
     for (int i = 1; i < RANKS; i++) {
-        node = judge(&f, i);
+        node = node_of_rank(&f, i);
         assert_true(rcx_node_refuses_cma(&node));
         assert_int_equal(node.lowest, 1);
         assert_non_null(strstr(node.refusal, "rank 0 "));
@@ -207,37 +207,37 @@ static void a_card_that_is_missing_is_a_reason(void **state)
 
 /* ---- Records of real processes ------------------------------------------- */
 
-static void a_card_tells_what_the_process_is(void **state)
+static void node_caps_describe_the_process(void **state)
 {
-    struct rcx_node_caps card;
+    struct rcx_node_caps caps;
     struct statvfs s;
 
     (void)state;
-    rcx_node_caps_read(&card, "/");
-    assert_true(card.user_ns != 0 && card.pid_ns != 0);
-    assert_int_equal(card.uid, geteuid());
-    assert_int_equal(card.gid, getegid());
-    assert_int_equal(card.is_dumpable, 1);
+    rcx_node_caps_read(&caps, "/");
+    assert_true(caps.user_ns != 0 && caps.pid_ns != 0);
+    assert_int_equal(caps.uid, geteuid());
+    assert_int_equal(caps.gid, getegid());
+    assert_int_equal(caps.is_dumpable, 1);
     assert_int_equal(statvfs("/", &s), 0);
     /* other processes use some of it, but not two thirds */
-    assert_true(card.shm_bytes <= s.f_blocks * s.f_frsize);
-    assert_true(card.shm_bytes >= s.f_bavail * s.f_frsize / 3);
-    rcx_node_caps_read(&card, "/no/such/folder");
-    assert_int_equal(card.shm_bytes, 0);
+    assert_true(caps.shm_bytes <= s.f_blocks * s.f_frsize);
+    assert_true(caps.shm_bytes >= s.f_bavail * s.f_frsize / 3);
+    rcx_node_caps_read(&caps, "/no/such/folder");
+    assert_int_equal(caps.shm_bytes, 0);
 }
 
-static void a_process_that_is_not_dumpable_says_so(void **state)
+static void node_caps_show_that_a_process_is_not_dumpable(void **state)
 {
     const pid_t child = fork();
     int status = -1;
 
     (void)state;
     if (child == 0) {
-        struct rcx_node_caps card;
+        struct rcx_node_caps caps;
 
         prctl(PR_SET_DUMPABLE, 0);
-        rcx_node_caps_read(&card, "/");
-        _exit(card.is_dumpable != 0);
+        rcx_node_caps_read(&caps, "/");
+        _exit(caps.is_dumpable != 0);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
@@ -245,42 +245,45 @@ static void a_process_that_is_not_dumpable_says_so(void **state)
 
 /* ---- Bootstraps ---------------------------------------------------------- */
 
-static rcx_status_t meet_nobody(struct rcx_boot *boot, const void *card,
-                                size_t bytes, rcx_local_fn_t see, void *arg)
+static rcx_status_t exchange_with_none(struct rcx_boot *boot, const void *caps,
+                                       size_t bytes, rcx_local_fn_t see,
+                                       void *arg)
 {
     assert_int_equal(bytes, sizeof(struct rcx_node_caps));
-    see(boot->rank, card, arg);
+    see(boot->rank, caps, arg);
     return RCX_ERR_UNSUPPORTED;
 }
 
-static rcx_status_t meet_one_more(struct rcx_boot *boot, const void *card,
-                                  size_t bytes, rcx_local_fn_t see, void *arg)
+static rcx_status_t exchange_with_one_more(struct rcx_boot *boot,
+                                           const void *caps, size_t bytes,
+                                           rcx_local_fn_t see, void *arg)
 {
     char at[sizeof(struct rcx_node_caps) + 1];
 
-    memcpy(at + 1, card, bytes); /* unaligned, as a bootstrap may store it */
-    see(boot->rank, card, arg);
+    memcpy(at + 1, caps, bytes); /* unaligned, as a bootstrap may store it */
+    see(boot->rank, caps, arg);
     see(boot->rank + 1, at + 1, arg);
     return RCX_OK;
 }
 
-static rcx_status_t meet_fails(struct rcx_boot *boot, const void *card,
-                               size_t bytes, rcx_local_fn_t see, void *arg)
+static rcx_status_t exchange_fails(struct rcx_boot *boot, const void *caps,
+                                   size_t bytes, rcx_local_fn_t see, void *arg)
 {
-    (void)boot, (void)card, (void)bytes, (void)see, (void)arg;
+    (void)boot, (void)caps, (void)bytes, (void)see, (void)arg;
     return RCX_ERR_LAUNCH;
 }
 
-static void a_bootstrap_may_not_know_the_node(void **state)
+static void a_bootstrap_may_not_know_the_ranks_of_the_node(void **state)
 {
-    const struct rcx_boot_ops nobody = {.local_exchange = meet_nobody};
-    const struct rcx_boot_ops one_more = {.local_exchange = meet_one_more};
-    const struct rcx_boot_ops fails = {.local_exchange = meet_fails};
+    const struct rcx_boot_ops none = {.local_exchange = exchange_with_none};
+    const struct rcx_boot_ops one_more = {.local_exchange =
+                                              exchange_with_one_more};
+    const struct rcx_boot_ops fails = {.local_exchange = exchange_fails};
     struct rcx_boot boot = {.rank = 3, .size = 9};
     struct rcx_node node;
 
     (void)state;
-    boot.ops = &nobody;
+    boot.ops = &none;
     assert_ok(rcx_node_exchange_caps(&node, &boot, "/"));
     assert_false(node.is_known);
     assert_int_equal(node.ranks, 1);
@@ -296,16 +299,16 @@ static void a_bootstrap_may_not_know_the_node(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cards_that_agree_refuse_nothing),
-        cmocka_unit_test(every_reason_to_refuse_is_seen_by_all_and_said_by_one),
-        cmocka_unit_test(the_first_reason_is_said),
+        cmocka_unit_test(equal_node_caps_refuse_nothing),
+        cmocka_unit_test(all_ranks_see_a_reason_and_one_logs_it),
+        cmocka_unit_test(the_first_reason_is_logged),
         cmocka_unit_test(other_kernels_are_other_nodes),
-        cmocka_unit_test(a_rank_alone_is_refused_nothing),
+        cmocka_unit_test(a_rank_alone_on_its_node_is_refused_nothing),
         cmocka_unit_test(cores_are_shared_where_ranks_have_fewer_together),
-        cmocka_unit_test(a_card_that_is_missing_is_a_reason),
-        cmocka_unit_test(a_card_tells_what_the_process_is),
-        cmocka_unit_test(a_process_that_is_not_dumpable_says_so),
-        cmocka_unit_test(a_bootstrap_may_not_know_the_node),
+        cmocka_unit_test(missing_node_caps_are_a_reason_to_refuse),
+        cmocka_unit_test(node_caps_describe_the_process),
+        cmocka_unit_test(node_caps_show_that_a_process_is_not_dumpable),
+        cmocka_unit_test(a_bootstrap_may_not_know_the_ranks_of_the_node),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

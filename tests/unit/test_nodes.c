@@ -68,7 +68,7 @@ static void check_sizes(const struct rcx_nodes *n, const uint64_t ids[],
     assert_int_equal(n->in_order, intervals == count);
 }
 
-static void a_map_says_what_was_said_of_each_rank(void **state)
+static void a_map_returns_the_node_of_each_rank(void **state)
 {
     uint64_t random = 1, ids[MOST];
 
@@ -125,7 +125,7 @@ static void without_memory_there_is_no_map(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_map_says_what_was_said_of_each_rank,
+        cmocka_unit_test_setup_teardown(a_map_returns_the_node_of_each_rank,
                                         open_heap, is_clean),
         cmocka_unit_test_setup_teardown(
             groups_are_a_node_s_ranks_and_those_at_a_place, open_heap,

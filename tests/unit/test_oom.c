@@ -12,7 +12,7 @@
 #include "calls.h"
 #include "core/run/context/context.h"
 
-enum { MOST = 4000, PATIENCE = 20000 };
+enum { MOST = 4000, MOST_ROUNDS = 20000 };
 
 static void keep_quiet(rcx_log_level_t level, const char *text, void *arg)
 {
@@ -131,10 +131,10 @@ static void a_call_that_found_no_memory_may_be_made_again(void **state)
 
 /* ---- Several ranks ------------------------------------------------------- */
 
-/* Whether all requests complete within PATIENCE rounds of progress. */
+/* Whether all requests complete within MOST_ROUNDS rounds of progress. */
 static bool completes(struct job *job, struct calls *c)
 {
-    for (int i = 0; i < PATIENCE; i++) {
+    for (int i = 0; i < MOST_ROUNDS; i++) {
         int active = 0;
 
         for (int rank = 0; rank < job->size; rank++) {
@@ -178,7 +178,7 @@ static bool run_short(struct job *job, const struct call *call, uint64_t budget)
     return status == RCX_OK;
 }
 
-static void what_is_made_runs_without_more_memory(void **state)
+static void a_created_request_runs_without_more_memory(void **state)
 {
     static const char *const methods[] = {
         "recursive_doubling", "ring", "ring:segment=256,window=3",
@@ -253,7 +253,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_single_process_survives_every_lack_of_memory),
         cmocka_unit_test(a_call_that_found_no_memory_may_be_made_again),
-        cmocka_unit_test(what_is_made_runs_without_more_memory),
+        cmocka_unit_test(a_created_request_runs_without_more_memory),
         cmocka_unit_test(a_rank_that_cannot_be_created_leaves_nothing),
     };
 

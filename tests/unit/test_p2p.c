@@ -175,14 +175,14 @@ static void receive_bad(size_t bytes, size_t count, rcx_status_t status,
     assert_ok(job_close(&job));
 }
 
-static void who_gets_too_much_is_alone_with_it(void **state)
+static void a_message_that_is_too_long_fails_one_receive(void **state)
 {
     (void)state;
     receive_bad(24, 2, RCX_ERR_TRUNCATED, "24 bytes");
     receive_bad(1, 0, RCX_ERR_TRUNCATED, "1 bytes");
 }
 
-static void a_length_that_its_type_has_not_is_one_message_s_error(void **state)
+static void a_partial_element_fails_one_receive(void **state)
 {
     (void)state;
     receive_bad(15, 3, RCX_ERR_MISMATCH, "15 bytes");
@@ -219,7 +219,7 @@ static void a_rank_sends_to_itself(void **state)
 
 /* ---- Persistent requests ------------------------------------------------- */
 
-static void persistent_ones_are_started_over_and_over(void **state)
+static void persistent_messages_are_started_repeatedly(void **state)
 {
     int64_t out = 0, in = 0;
     rcx_request_t *send, *recv, *any;
@@ -250,7 +250,7 @@ static void persistent_ones_are_started_over_and_over(void **state)
     assert_ok(job_close(&job));
 }
 
-static void only_the_first_allocates(void **state)
+static void only_the_first_message_allocates(void **state)
 {
     int64_t in = 0;
     struct job job;
@@ -327,13 +327,13 @@ static void wrong_arguments_are_named_and_nothing_is_sent(void **state)
     assert_ok(
         rcx_recv_init(&word, 1, RCX_INT, 1, 0, world_of(&job, 0), &request));
     assert_refused(&said, rcx_request_recv_info(request, &info), RCX_ERR_ARG,
-                   "no message");
+                   "no message yet");
     assert_ok(rcx_start(request));
     assert_refused(&said, rcx_request_recv_info(request, &info), RCX_ERR_BUSY,
                    "active");
     send = send_words(&job, 1, 0, 0, NULL, 0);
     assert_refused(&said, rcx_request_recv_info(send, &info), RCX_ERR_ARG,
-                   "no receive");
+                   "not a receive");
     expect(&job, &request, RCX_OK);
     expect(&job, &send, RCX_OK);
     assert_ok(job_close(&job));
@@ -344,11 +344,11 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(empty_messages_are_messages),
         cmocka_unit_test(a_shorter_message_leaves_the_rest_of_the_buffer_alone),
-        cmocka_unit_test(who_gets_too_much_is_alone_with_it),
-        cmocka_unit_test(a_length_that_its_type_has_not_is_one_message_s_error),
+        cmocka_unit_test(a_message_that_is_too_long_fails_one_receive),
+        cmocka_unit_test(a_partial_element_fails_one_receive),
         cmocka_unit_test(a_rank_sends_to_itself),
-        cmocka_unit_test(persistent_ones_are_started_over_and_over),
-        cmocka_unit_test(only_the_first_allocates),
+        cmocka_unit_test(persistent_messages_are_started_repeatedly),
+        cmocka_unit_test(only_the_first_message_allocates),
         cmocka_unit_test(wrong_arguments_are_named_and_nothing_is_sent),
     };
 

@@ -79,16 +79,16 @@ static void expect(rcx_request_t **request, rcx_status_t status)
     assert_ok(rcx_request_free(request));
 }
 
-static void expect_error(int rank, rcx_status_t status, int to_blame,
+static void expect_error(int rank, rcx_status_t status, int culprit,
                          const char *words)
 {
     rcx_error_info_t info;
 
     assert_ok(rcx_comm_error(world_of(&job, rank), &info));
     assert_status(info.status, status);
-    assert_int_equal(info.rank_count, to_blame >= 0);
-    if (to_blame >= 0)
-        assert_int_equal(info.ranks[0], to_blame);
+    assert_int_equal(info.rank_count, culprit >= 0);
+    if (culprit >= 0)
+        assert_int_equal(info.ranks[0], culprit);
     if (!strstr(info.text, words))
         fail_msg("\"%s\" has not \"%s\"", info.text, words);
 }
@@ -121,17 +121,18 @@ static void an_abort_ends_messages_of_all_members(void **state)
 /* A rank that finalizes after a failure receives what is sent to it, so that no
  * sender waits, and announces the failure before that. Rank 0's send must fail
  * if the announcement arrives before its completion. */
-static void a_send_is_not_done_where_word_of_a_failure_came_first(void **state)
+static void
+a_send_fails_if_an_announcement_precedes_its_completion(void **state)
 {
-    struct rcx_ctrl_msg word = {.kind = RCX_CTRL_FAILED,
-                                .status = RCX_ERR_COMM_FAILED,
-                                .ranks = {1},
-                                .rank_count = 1};
+    struct rcx_ctrl_msg announcement = {.kind = RCX_CTRL_FAILED,
+                                        .status = RCX_ERR_COMM_FAILED,
+                                        .ranks = {1},
+                                        .rank_count = 1};
     rcx_request_t *send = start_send(0, 1, 4), *recv;
 
     (void)state;
     progress();
-    rcx_ctrl_send(world_of(&job, 1), 0, &word);
+    rcx_ctrl_send(world_of(&job, 1), 0, &announcement);
     recv = start_recv(1, 0, 4);
     for (int turns = 0; turns < 100; turns++)
         assert_true(rcx_progress(job.contexts[1]) >= 0);
@@ -144,7 +145,7 @@ static void a_send_is_not_done_where_word_of_a_failure_came_first(void **state)
     job_abandon(&job);
 }
 
-static void a_deadline_names_who_has_not_sent(void **state)
+static void a_deadline_names_the_peer_that_has_not_sent(void **state)
 {
     rcx_request_t *late, *other, *early, *sent;
 
@@ -163,13 +164,13 @@ static void a_deadline_names_who_has_not_sent(void **state)
     expect(&late, RCX_ERR_TIMEOUT);
     expect_error(0, RCX_ERR_TIMEOUT, 2,
                  "receive of up to 2 int64 from rank 2, tag 4, message 2 on "
-                 "communicator 1: no end after 1");
+                 "communicator 1: timed out after 1");
     expect_error(0, RCX_ERR_TIMEOUT, 2, "s: rank 2 has not sent it");
     expect(&other, RCX_ERR_TIMEOUT); /* by the announcement */
     job_abandon(&job);
 }
 
-static void a_deadline_of_any_source_names_nobody(void **state)
+static void a_deadline_of_any_source_names_no_rank(void **state)
 {
     rcx_request_t *recv;
 
@@ -183,7 +184,7 @@ static void a_deadline_of_any_source_names_nobody(void **state)
     job_abandon(&job);
 }
 
-static void a_deadline_names_who_has_not_received(void **state)
+static void a_deadline_names_the_peer_that_has_not_received(void **state)
 {
     rcx_request_t *send;
 
@@ -199,7 +200,7 @@ static void a_deadline_names_who_has_not_received(void **state)
 
 /* Rank 0 waits in a collective for rank 1, which waits for a message of rank 2:
  * rank 2 must be named. */
-static void who_waits_for_a_message_is_not_who_is_missing(void **state)
+static void a_rank_that_waits_for_a_message_is_not_named(void **state)
 {
     static int64_t in, out;
     rcx_request_t *all, *recv;
@@ -218,9 +219,8 @@ static void who_waits_for_a_message_is_not_who_is_missing(void **state)
 }
 
 /* Rank 0 waits for a message of rank 1, which waits for one of rank. The error
- * must name rank to_blame, or none if it is negative. */
-static void time_out_while_1_waits_for(int rank, int to_blame,
-                                       const char *words)
+ * must name rank culprit, or none if it is negative. */
+static void time_out_while_1_waits_for(int rank, int culprit, const char *words)
 {
     rcx_request_t *recv, *other;
 
@@ -230,7 +230,7 @@ static void time_out_while_1_waits_for(int rank, int to_blame,
     recv = start_recv(0, 1, 4);
     pass(2 * SECOND);
     expect(&recv, RCX_ERR_TIMEOUT);
-    expect_error(0, RCX_ERR_TIMEOUT, to_blame, words);
+    expect_error(0, RCX_ERR_TIMEOUT, culprit, words);
     expect(&other, RCX_ERR_TIMEOUT);
     job_abandon(&job);
 }
@@ -238,7 +238,8 @@ static void time_out_while_1_waits_for(int rank, int to_blame,
 static void a_peer_that_waits_itself_is_not_named(void **state)
 {
     (void)state;
-    time_out_while_1_waits_for(2, 2, "rank 2 keeps others waiting");
+    time_out_while_1_waits_for(
+        2, 2, "rank 2 has not called what other ranks wait for");
 }
 
 static void ranks_that_wait_for_each_other_are_not_named(void **state)
@@ -249,7 +250,7 @@ static void ranks_that_wait_for_each_other_are_not_named(void **state)
 }
 
 /* Rank 2 makes no progress, ranks 0 and 1 do: the error must name rank 2. */
-static void a_deadline_of_any_source_names_who_is_silent(void **state)
+static void a_deadline_of_any_source_names_a_silent_rank(void **state)
 {
     rcx_request_t *recv;
 
@@ -287,7 +288,7 @@ a_message_that_the_network_loses_breaks_the_communicator(void **state)
 
 /* A posted receive that no call waits for may stay for hours without a warning.
  * A receive that is waited for is warned of once. */
-static void who_waits_for_long_says_so_once(void **state)
+static void a_receive_that_is_waited_for_warns_once(void **state)
 {
     rcx_request_t *posted, *awaited, *sends[2];
 
@@ -302,7 +303,7 @@ static void who_waits_for_long_says_so_once(void **state)
     assert_int_equal(said[0].host_lines, 1);
     assert_non_null(strstr(said[0].text,
                            "receive of up to 2 int64 from rank 2, tag 4, "
-                           "message 2 on communicator 1: waits since"));
+                           "message 2 on communicator 1: has waited "));
     assert_non_null(strstr(said[0].text, "for rank 2; no deadline"));
     sends[0] = start_send(1, 0, 3);
     sends[1] = start_send(2, 0, 4);
@@ -332,7 +333,7 @@ static void dump(rcx_context_t *context, char *text, size_t bytes)
     remove(path);
 }
 
-static void a_dump_has_them(void **state)
+static void a_dump_lists_messages(void **state)
 {
     char text[4096];
     rcx_request_t *recv = start_recv(0, ANY, 4), *send, *to;
@@ -368,7 +369,7 @@ static void be_called(rcx_request_t *request, rcx_status_t status, void *arg)
     ++*(int *)arg;
 }
 
-static void callbacks_are_made_of_them(void **state)
+static void messages_have_callbacks(void **state)
 {
     rcx_request_t *recv = start_recv(0, ANY, 4), *send = start_send(2, 0, 4);
     int calls = 0;
@@ -383,7 +384,7 @@ static void callbacks_are_made_of_them(void **state)
 
 /* A receive that fails for lack of memory must leave nothing posted, so that
  * the first one that succeeds gets the message. */
-static void no_memory_is_no_message(void **state)
+static void a_receive_without_memory_posts_nothing(void **state)
 {
     struct rcx_heap *heap = &job.contexts[0]->heap;
     rcx_request_t *recv = NULL, *send;
@@ -410,8 +411,7 @@ static void no_memory_is_no_message(void **state)
     assert_ok(job_close(&job));
 }
 
-static void
-a_communicator_that_is_freed_goes_with_its_last_message(void **state)
+static void a_freed_communicator_ends_with_its_last_message(void **state)
 {
     const struct job_options options = {.ucx = true}; /* a single process */
     int out = 0, in = 0;
@@ -448,7 +448,7 @@ struct pair {
 
 /* Send and receive with a tag for each thread. The last thread calls
  * collectives. */
-static void talk(int number, void *arg)
+static void exchange_messages(int number, void *arg)
 {
     const struct pair *pair = arg;
     rcx_comm_t *comm = world_of(pair->job, pair->rank);
@@ -472,19 +472,19 @@ static void talk(int number, void *arg)
     }
 }
 
-static void talk_together(struct job *crew, int rank, void *arg)
+static void run_exchanges(struct job *crew, int rank, void *arg)
 {
     struct pair pair = {crew, rank};
 
     (void)arg;
-    crew_run(THREADS + 1, talk, &pair);
+    crew_run(THREADS + 1, exchange_messages, &pair);
 }
 
-static void threads_talk_beside_collectives(void **state)
+static void threads_exchange_messages_beside_collectives(void **state)
 {
     (void)state;
-    crew_job(3, RCX_THREAD_MULTIPLE, false, talk_together, NULL);
-    crew_job(2, RCX_THREAD_MULTIPLE, true, talk_together, NULL);
+    crew_job(3, RCX_THREAD_MULTIPLE, false, run_exchanges, NULL);
+    crew_job(2, RCX_THREAD_MULTIPLE, true, run_exchanges, NULL);
 }
 
 static void ask(int number, void *arg)
@@ -564,26 +564,30 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(an_abort_ends_messages_of_all_members, open_job),
         cmocka_unit_test_setup(
-            a_send_is_not_done_where_word_of_a_failure_came_first, open_job),
-        cmocka_unit_test_setup(a_deadline_names_who_has_not_sent, open_job),
-        cmocka_unit_test_setup(a_deadline_of_any_source_names_nobody, open_job),
-        cmocka_unit_test_setup(a_deadline_names_who_has_not_received, open_job),
-        cmocka_unit_test_setup(who_waits_for_a_message_is_not_who_is_missing,
+            a_send_fails_if_an_announcement_precedes_its_completion, open_job),
+        cmocka_unit_test_setup(a_deadline_names_the_peer_that_has_not_sent,
+                               open_job),
+        cmocka_unit_test_setup(a_deadline_of_any_source_names_no_rank,
+                               open_job),
+        cmocka_unit_test_setup(a_deadline_names_the_peer_that_has_not_received,
+                               open_job),
+        cmocka_unit_test_setup(a_rank_that_waits_for_a_message_is_not_named,
                                open_job),
         cmocka_unit_test_setup(a_peer_that_waits_itself_is_not_named, open_job),
         cmocka_unit_test_setup(ranks_that_wait_for_each_other_are_not_named,
                                open_job),
-        cmocka_unit_test_setup(a_deadline_of_any_source_names_who_is_silent,
+        cmocka_unit_test_setup(a_deadline_of_any_source_names_a_silent_rank,
                                open_job),
         cmocka_unit_test_setup(
             a_message_that_the_network_loses_breaks_the_communicator, open_job),
-        cmocka_unit_test_setup(who_waits_for_long_says_so_once, open_job),
-        cmocka_unit_test_setup(a_dump_has_them, open_job),
-        cmocka_unit_test_setup(callbacks_are_made_of_them, open_job),
-        cmocka_unit_test_setup(no_memory_is_no_message, open_job),
-        cmocka_unit_test(
-            a_communicator_that_is_freed_goes_with_its_last_message),
-        cmocka_unit_test(threads_talk_beside_collectives),
+        cmocka_unit_test_setup(a_receive_that_is_waited_for_warns_once,
+                               open_job),
+        cmocka_unit_test_setup(a_dump_lists_messages, open_job),
+        cmocka_unit_test_setup(messages_have_callbacks, open_job),
+        cmocka_unit_test_setup(a_receive_without_memory_posts_nothing,
+                               open_job),
+        cmocka_unit_test(a_freed_communicator_ends_with_its_last_message),
+        cmocka_unit_test(threads_exchange_messages_beside_collectives),
         cmocka_unit_test(threads_of_a_single_process_wake_each_other),
         cmocka_unit_test(a_communicator_may_be_freed_while_a_thread_receives),
     };

@@ -274,14 +274,14 @@ static void run(uint64_t seed, const char *check)
     assert_ok(job_close(&t.job));
 }
 
-static void each_receive_gets_its_own_in_the_order_of_sends(void **state)
+static void each_receive_gets_its_message_in_the_order_of_sends(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 200; seed++)
         run(seed, "cheap");
 }
 
-static void so_it_is_where_calls_are_compared(void **state)
+static void messages_keep_their_order_with_full_checks(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= 100; seed++)
@@ -322,7 +322,7 @@ static void a_receive_that_waits_holds_no_collective_up(void **state)
 
 /* A rank that waits long in a collective probes for messages of other calls. A
  * p2p message must not look like one, whatever its tag is. */
-static void a_message_is_not_taken_for_another_call(void **state)
+static void a_message_is_not_taken_for_a_collective(void **state)
 {
     const int64_t one = 1;
     rcx_request_t *all[2], *send, *recv;
@@ -359,10 +359,10 @@ static void a_message_is_not_taken_for_another_call(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_receive_gets_its_own_in_the_order_of_sends),
-        cmocka_unit_test(so_it_is_where_calls_are_compared),
+        cmocka_unit_test(each_receive_gets_its_message_in_the_order_of_sends),
+        cmocka_unit_test(messages_keep_their_order_with_full_checks),
         cmocka_unit_test(a_receive_that_waits_holds_no_collective_up),
-        cmocka_unit_test(a_message_is_not_taken_for_another_call),
+        cmocka_unit_test(a_message_is_not_taken_for_a_collective),
     };
 
     return cmocka_run_group_tests_name("p2p_order", tests, NULL, NULL);

@@ -31,7 +31,7 @@ static struct packed pack(void)
     return p;
 }
 
-static void what_is_packed_is_read(void **state)
+static void packed_parts_are_read_back(void **state)
 {
     const struct packed p = pack();
     struct rcx_blob_part part;
@@ -66,7 +66,7 @@ static int count(const unsigned char *bytes, size_t n, bool *whole_p)
     return found;
 }
 
-static void what_is_cut_is_not_whole(void **state)
+static void a_truncated_list_is_not_whole(void **state)
 {
     const struct packed p = pack();
 
@@ -96,7 +96,7 @@ static void a_length_that_is_too_great_ends_the_list(void **state)
 }
 
 /* Change each byte to every value: parts must still lie within the list. */
-static void no_byte_leads_out(void **state)
+static void no_changed_byte_leads_outside_the_list(void **state)
 {
     (void)state;
     for (int value = 0; value < 256; value++) {
@@ -116,10 +116,10 @@ static void no_byte_leads_out(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_packed_is_read),
-        cmocka_unit_test(what_is_cut_is_not_whole),
+        cmocka_unit_test(packed_parts_are_read_back),
+        cmocka_unit_test(a_truncated_list_is_not_whole),
         cmocka_unit_test(a_length_that_is_too_great_ends_the_list),
-        cmocka_unit_test(no_byte_leads_out),
+        cmocka_unit_test(no_changed_byte_leads_outside_the_list),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

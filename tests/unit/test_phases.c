@@ -131,7 +131,7 @@ static const struct rcx_algo verbs = {
 
 /* ---- The shape of a phase ------------------------------------------------ */
 
-static void an_algorithm_sees_a_call_of_the_groups_alone(void **state)
+static void an_algorithm_sees_the_call_of_its_group_only(void **state)
 {
     static const size_t displs[] = {0, 1, 5, 6};
     struct rcx_shape s = outer(RCX_ALIAS_NONE);
@@ -192,7 +192,7 @@ static void assert_alias(const struct rcx_algo *algo, enum rcx_alias whole,
     assert_int_equal(seen.alias, expected);
 }
 
-static void an_alias_is_what_the_spans_say(void **state)
+static void an_alias_follows_from_the_spans(void **state)
 {
     const enum rcx_alias none = RCX_ALIAS_NONE, same = RCX_ALIAS_SAME;
     const enum rcx_alias block = RCX_ALIAS_BLOCK;
@@ -217,7 +217,7 @@ static void an_alias_is_what_the_spans_say(void **state)
     assert_alias(&scatter, same, in(3, 0), out(3, 0), none);
 }
 
-static void who_is_no_member_has_nothing_to_do(void **state)
+static void a_rank_outside_the_group_builds_nothing(void **state)
 {
     const struct rcx_shape s = outer(RCX_ALIAS_NONE);
     const struct rcx_group evens = rcx_group_strided(&s, 0, 2, 4);
@@ -380,7 +380,7 @@ static void a_phase_that_does_not_match_its_group_is_refused(void **state)
     (void)state;
     other.rank = 2;
     assert_misuse(&all, &other, in(0, 6), out(0, 6), RCX_ERR_INTERNAL,
-                  "another rank");
+                  "does not map its own index to this rank");
     assert_misuse(&all, &g, in(0, 6), out(0, 5), RCX_ERR_INTERNAL, "length");
     assert_misuse(&block, &g, in(0, 6), out(0, 6), RCX_ERR_INTERNAL, "length");
     root.root = 3;
@@ -446,10 +446,10 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     static const struct CMUnitTest tests[] = {
-        TEST(an_algorithm_sees_a_call_of_the_groups_alone),
+        TEST(an_algorithm_sees_the_call_of_its_group_only),
         TEST(parameters_are_settled_for_the_group),
-        TEST(an_alias_is_what_the_spans_say),
-        TEST(who_is_no_member_has_nothing_to_do),
+        TEST(an_alias_follows_from_the_spans),
+        TEST(a_rank_outside_the_group_builds_nothing),
         TEST(steps_come_out_in_the_outer_schedules_terms),
         TEST(a_phase_works_on_scratch_of_the_outer_schedule),
         TEST(messages_are_numbered_through_all_phases),

@@ -93,7 +93,7 @@ static void the_same_shape_is_found_again(void **state)
     close_single();
 }
 
-static void all_that_makes_a_shape_is_told_apart(void **state)
+static void every_field_of_a_shape_distinguishes_plans(void **state)
 {
     const size_t eight = 8;
     uint64_t misses = 0;
@@ -122,8 +122,7 @@ static void all_that_makes_a_shape_is_told_apart(void **state)
 
 /* The last call's program is compared first and by a shorter path. A difference
  * in any one argument must be noticed there too. */
-static void
-what_differs_from_the_last_call_in_one_thing_is_told_apart(void **state)
+static void a_call_that_differs_in_one_field_is_another_plan(void **state)
 {
     (void)state;
     open_single(NULL);
@@ -146,7 +145,7 @@ static uint64_t misses_of(struct job *job)
     return rcx_world(job->contexts[1])->cache.misses;
 }
 
-static void recvcounts_and_roots_are_told_apart(void **state)
+static void recvcounts_and_roots_distinguish_plans(void **state)
 {
     static const size_t first[] = {3, 3, 0}, second[] = {3, 0, 3};
     struct call call = {.coll = REDUCE_SCATTER, .blocks = first, .kind = &sums};
@@ -208,7 +207,7 @@ static void the_cache_stays_within_its_limit(void **state)
     close_single();
 }
 
-static void a_limit_of_nothing_keeps_nothing(void **state)
+static void a_limit_of_zero_keeps_nothing(void **state)
 {
     (void)state;
     open_single("0");
@@ -220,7 +219,7 @@ static void a_limit_of_nothing_keeps_nothing(void **state)
     close_single();
 }
 
-static void what_requests_hold_stays(void **state)
+static void plans_that_requests_hold_are_kept(void **state)
 {
     enum { HELD = 50 };
     rcx_request_t *requests[HELD];
@@ -337,7 +336,7 @@ static void a_persistent_call_allocates_nothing_once_it_is_made(void **state)
 
 /* A block that is put back must be found again. If more than RCX_SCRATCH_IDLE
  * bytes are idle, an allocation of another size must free them. */
-static void much_scratch_is_not_kept_beside_more(void **state)
+static void much_idle_scratch_is_freed_by_another_allocation(void **state)
 {
     static const size_t sizes[] = {1 << 10, RCX_SCRATCH_IDLE / 2,
                                    RCX_SCRATCH_IDLE};
@@ -450,7 +449,7 @@ static void find_least(struct job *job)
     }
 }
 
-static void a_call_is_not_taken_for_one_of_rcx_own(void **state)
+static void a_users_call_is_not_taken_for_an_internal_one(void **state)
 {
     static const struct {
         const char *name, *value;
@@ -474,19 +473,18 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_shape_is_found_again),
-        cmocka_unit_test(all_that_makes_a_shape_is_told_apart),
-        cmocka_unit_test(
-            what_differs_from_the_last_call_in_one_thing_is_told_apart),
-        cmocka_unit_test(recvcounts_and_roots_are_told_apart),
+        cmocka_unit_test(every_field_of_a_shape_distinguishes_plans),
+        cmocka_unit_test(a_call_that_differs_in_one_field_is_another_plan),
+        cmocka_unit_test(recvcounts_and_roots_distinguish_plans),
         cmocka_unit_test(the_least_recently_used_go_first),
         cmocka_unit_test(the_cache_stays_within_its_limit),
-        cmocka_unit_test(a_limit_of_nothing_keeps_nothing),
-        cmocka_unit_test(what_requests_hold_stays),
+        cmocka_unit_test(a_limit_of_zero_keeps_nothing),
+        cmocka_unit_test(plans_that_requests_hold_are_kept),
         cmocka_unit_test(a_repeated_call_of_a_single_process_allocates_nothing),
         cmocka_unit_test(a_persistent_call_allocates_nothing_once_it_is_made),
-        cmocka_unit_test(much_scratch_is_not_kept_beside_more),
+        cmocka_unit_test(much_idle_scratch_is_freed_by_another_allocation),
         cmocka_unit_test(a_repeated_nonblocking_call_allocates_nothing),
-        cmocka_unit_test(a_call_is_not_taken_for_one_of_rcx_own),
+        cmocka_unit_test(a_users_call_is_not_taken_for_an_internal_one),
     };
 
     return cmocka_run_group_tests_name("plan_cache", tests, NULL, NULL);

@@ -123,7 +123,7 @@ static void a_process_is_there_until_it_ends(void **state)
     check_until_its_end(true);
 }
 
-static void so_is_one_whose_memory_may_not_be_read(void **state)
+static void an_unreadable_process_is_there_until_it_ends(void **state)
 {
     (void)state;
     may_not_read = true;
@@ -181,7 +181,7 @@ static void another_process_of_the_same_id_is_not_taken_for_it(void **state)
 }
 
 /* A pidfd must be opened only for a process whose memory cannot be read. */
-static void a_descriptor_is_used_where_it_is_needed_alone(void **state)
+static void a_pidfd_is_opened_only_where_it_is_needed(void **state)
 {
     const pid_t pid = start_child();
     struct rcx_process p = open_process(pid, &here);
@@ -205,14 +205,14 @@ int main(void)
                                restrict_nothing),
         cmocka_unit_test_setup(a_process_is_there_until_it_ends,
                                restrict_nothing),
-        cmocka_unit_test_setup(so_is_one_whose_memory_may_not_be_read,
+        cmocka_unit_test_setup(an_unreadable_process_is_there_until_it_ends,
                                restrict_nothing),
         cmocka_unit_test_setup(without_pidfd_it_is_there_until_it_is_reaped,
                                restrict_nothing),
         cmocka_unit_test_setup(
             another_process_of_the_same_id_is_not_taken_for_it,
             restrict_nothing),
-        cmocka_unit_test_setup(a_descriptor_is_used_where_it_is_needed_alone,
+        cmocka_unit_test_setup(a_pidfd_is_opened_only_where_it_is_needed,
                                restrict_nothing),
     };
 

@@ -285,7 +285,7 @@ static int resident_pages(const struct rcx_recorder *r)
     return pages;
 }
 
-static void memory_that_is_not_used_stays_away(void **state)
+static void unused_memory_is_not_resident(void **state)
 {
     static struct rcx_recorder recorders[LIVE];
     struct rcx_record record = {.count = 1};
@@ -419,7 +419,7 @@ static bool look(void *arg, struct rcx_dump_comm *comm_p)
     return false;
 }
 
-static void a_dump_replaces_what_was_there_when_it_is_whole(void **state)
+static void a_complete_dump_replaces_the_older_file(void **state)
 {
     char meanwhile[100], after[1000];
     const struct rcx_dump_head head = {
@@ -453,7 +453,7 @@ static void a_dump_to_a_link_leaves_a_device_as_it_is(void **state)
     assert_true(S_ISCHR(s.st_mode));
 }
 
-static void a_dump_that_has_no_room_leaves_what_was_there(void **state)
+static void a_dump_without_room_leaves_the_older_file(void **state)
 {
     const struct rcx_dump_head head = {.size = 1, .next = no_comm};
     struct rlimit limit, little;
@@ -515,13 +515,13 @@ int main(void)
         recorder_test(without_memory_the_last_operation_is_kept),
         recorder_test(a_ring_that_was_opened_allocates_no_more),
 #ifndef SANITIZED
-        recorder_test(memory_that_is_not_used_stays_away),
+        recorder_test(unused_memory_is_not_resident),
 #endif
         cmocka_unit_test(strings_are_escaped),
         cmocka_unit_test(text_that_is_no_utf8_is_replaced),
-        file_test(a_dump_replaces_what_was_there_when_it_is_whole),
+        file_test(a_complete_dump_replaces_the_older_file),
         file_test(a_dump_to_a_link_leaves_a_device_as_it_is),
-        file_test(a_dump_that_has_no_room_leaves_what_was_there),
+        file_test(a_dump_without_room_leaves_the_older_file),
         file_test(a_path_that_cannot_be_written_is_refused),
     };
 

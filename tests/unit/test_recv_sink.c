@@ -54,14 +54,14 @@ static struct rcx_plan *finish(uint32_t window)
 
 /* Index of the step that is the sink of the first step; -1: none. With a window
  * of 1, each message from a peer waits for the one before. */
-static int taker_of_first(void)
+static int sink_of_first(void)
 {
     struct rcx_plan *plan = finish(1);
-    const int taker = (int)plan->steps[0].sink - 1;
+    const int sink = (int)plan->steps[0].sink - 1;
 
     rcx_heap_free(&heap, plan);
     rcx_builder_begin(&builder, &shape);
-    return taker;
+    return sink;
 }
 
 static struct rcx_span receive(void)
@@ -72,27 +72,27 @@ static struct rcx_span receive(void)
     return data;
 }
 
-static void one_reduction_takes_what_it_alone_reads(void **state)
+static void a_reduction_that_is_the_only_reader_is_the_sink(void **state)
 {
     struct rcx_span data;
 
     (void)state;
     data = receive();
     rcx_step_reduce(&builder, out, in, data);
-    assert_int_equal(taker_of_first(), 1);
+    assert_int_equal(sink_of_first(), 1);
     data = receive();
     rcx_step_send(&builder, PEER, in);
     rcx_step_reduce(&builder, out, data, in);
-    assert_int_equal(taker_of_first(), 2);
+    assert_int_equal(sink_of_first(), 2);
     data = receive();
     rcx_step_reduce(&builder, data, data, in);
     rcx_step_copy(&builder, out, data);
-    assert_int_equal(taker_of_first(), 1);
+    assert_int_equal(sink_of_first(), 1);
 }
 
 /* A later receive into the same span and a completion ack wait for the data,
  * but do not read it. The reduction must still be the sink. */
-static void who_waits_for_it_need_not_read_it(void **state)
+static void steps_that_wait_without_reading_allow_a_sink(void **state)
 {
     struct rcx_span data;
 
@@ -100,15 +100,15 @@ static void who_waits_for_it_need_not_read_it(void **state)
     data = receive();
     rcx_step_reduce(&builder, out, in, data);
     rcx_sched_completion_ack(&builder, 0);
-    assert_int_equal(taker_of_first(), 1);
+    assert_int_equal(sink_of_first(), 1);
     data = receive();
     rcx_step_reduce(&builder, out, in, data);
     rcx_step_recv(&builder, PEER, data);
     rcx_step_reduce(&builder, rest, in, data);
-    assert_int_equal(taker_of_first(), 1);
+    assert_int_equal(sink_of_first(), 1);
 }
 
-static void what_another_step_reads_is_stored(void **state)
+static void data_that_another_step_reads_is_stored(void **state)
 {
     struct rcx_span data;
 
@@ -116,21 +116,21 @@ static void what_another_step_reads_is_stored(void **state)
     data = receive();
     rcx_step_reduce(&builder, out, in, data);
     rcx_step_reduce(&builder, rest, in, data);
-    assert_int_equal(taker_of_first(), -1);
+    assert_int_equal(sink_of_first(), -1);
     data = receive();
     rcx_step_reduce(&builder, out, in, data);
     rcx_step_send(&builder, PEER, rcx_span_sub(data, N - 1, 1));
-    assert_int_equal(taker_of_first(), -1);
+    assert_int_equal(sink_of_first(), -1);
     data = receive();
     rcx_step_copy(&builder, rest, data);
     rcx_step_reduce(&builder, out, data, in);
-    assert_int_equal(taker_of_first(), -1);
+    assert_int_equal(sink_of_first(), -1);
     data = receive();
     rcx_step_copy(&builder, out, data);
-    assert_int_equal(taker_of_first(), -1);
+    assert_int_equal(sink_of_first(), -1);
 }
 
-static void the_spans_are_the_same(void **state)
+static void only_a_reduction_of_the_same_span_is_a_sink(void **state)
 {
     struct rcx_span data;
 
@@ -138,18 +138,18 @@ static void the_spans_are_the_same(void **state)
     data = receive();
     rcx_step_reduce(&builder, rcx_span_sub(out, 0, 4), rcx_span_sub(in, 0, 4),
                     rcx_span_sub(data, 0, 4));
-    assert_int_equal(taker_of_first(), -1);
+    assert_int_equal(sink_of_first(), -1);
     data = receive();
     rcx_span_scratch(&builder, 2);
     data.offset += 2;
     rcx_step_reduce(&builder, out, in, data);
-    assert_int_equal(taker_of_first(), -1);
+    assert_int_equal(sink_of_first(), -1);
     data = receive();
     rcx_step_reduce(&builder, out, data, data);
-    assert_int_equal(taker_of_first(), -1);
+    assert_int_equal(sink_of_first(), -1);
     rcx_step_recv(&builder, PEER, out); /* the data is in the result */
     rcx_step_reduce(&builder, rest, in, out);
-    assert_int_equal(taker_of_first(), -1);
+    assert_int_equal(sink_of_first(), -1);
 }
 
 /* ---- Execution ----------------------------------------------------------- */
@@ -230,7 +230,7 @@ static struct rcx_plan *two_in_a_row(void)
     return finish(1024);
 }
 
-static void what_comes_too_soon_is_stored(void **state)
+static void data_that_arrives_too_early_is_stored(void **state)
 {
     struct rcx_transport t = {.ops = &ops};
     const struct rcx_reducer reducer = {.kernel = subtract,
@@ -326,11 +326,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     static const struct CMUnitTest tests[] = {
-        TEST(one_reduction_takes_what_it_alone_reads),
-        TEST(who_waits_for_it_need_not_read_it),
-        TEST(what_another_step_reads_is_stored),
-        TEST(the_spans_are_the_same),
-        TEST(what_comes_too_soon_is_stored),
+        TEST(a_reduction_that_is_the_only_reader_is_the_sink),
+        TEST(steps_that_wait_without_reading_allow_a_sink),
+        TEST(data_that_another_step_reads_is_stored),
+        TEST(only_a_reduction_of_the_same_span_is_a_sink),
+        TEST(data_that_arrives_too_early_is_stored),
         TEST(a_run_leaves_nothing_to_the_next),
         TEST(odd_elements_are_stored),
         TEST(an_op_that_fails_fails_the_execution),

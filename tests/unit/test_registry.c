@@ -163,7 +163,7 @@ static void a_handle_that_comes_again_means_the_new_op(void **state)
     assert_ok(rcx_op_free(context, &op));
 }
 
-static void what_a_request_uses_goes_with_it(void **state)
+static void ops_and_types_of_a_request_end_with_it(void **state)
 {
     rcx_request_t *first, *second, *none = NULL;
     rcx_op_t op = create_op(9), stale_op = op;
@@ -225,7 +225,7 @@ static int is_consumed(rcx_op_t op, rcx_datatype_t type)
     return status == RCX_OK;
 }
 
-static void op_supported_says_what_calls_take(void **state)
+static void op_supported_agrees_with_what_calls_accept(void **state)
 {
     rcx_op_t op = create_op(1);
     rcx_datatype_t type;
@@ -280,7 +280,7 @@ static void a_type_is_no_op_and_an_op_is_no_type(void **state)
     assert_ok(rcx_op_free(context, &op));
 }
 
-static void what_is_not_the_users_cannot_be_freed(void **state)
+static void handles_that_users_did_not_create_cannot_be_freed(void **state)
 {
     static const int bad[] = {0, -1, RCX_SUM, 4095, 4096, 1 << 30};
 
@@ -296,7 +296,7 @@ static void what_is_not_the_users_cannot_be_freed(void **state)
     }
 }
 
-static void what_cannot_be_an_op_or_type_is_refused(void **state)
+static void invalid_ops_and_types_are_refused(void **state)
 {
     rcx_op_t op = 0;
     rcx_datatype_t type = 0;
@@ -311,7 +311,7 @@ static void what_cannot_be_an_op_or_type_is_refused(void **state)
     assert_int_equal(op + type, 0);
 }
 
-static void what_is_never_freed_goes_with_the_context(void **state)
+static void handles_that_are_never_freed_end_with_the_context(void **state)
 {
     rcx_datatype_t type;
 
@@ -332,13 +332,13 @@ int main(void)
         TEST(a_freed_op_is_refused_though_it_was_called_before),
         TEST(a_freed_type_is_refused_though_it_was_used_before),
         TEST(a_handle_that_comes_again_means_the_new_op),
-        TEST(what_a_request_uses_goes_with_it),
+        TEST(ops_and_types_of_a_request_end_with_it),
         TEST(a_slot_in_use_is_not_given_out),
-        TEST(op_supported_says_what_calls_take),
+        TEST(op_supported_agrees_with_what_calls_accept),
         TEST(a_type_is_no_op_and_an_op_is_no_type),
-        TEST(what_is_not_the_users_cannot_be_freed),
-        TEST(what_cannot_be_an_op_or_type_is_refused),
-        TEST(what_is_never_freed_goes_with_the_context),
+        TEST(handles_that_users_did_not_create_cannot_be_freed),
+        TEST(invalid_ops_and_types_are_refused),
+        TEST(handles_that_are_never_freed_end_with_the_context),
     };
 
     return cmocka_run_group_tests_name("registry", tests, NULL, NULL);

@@ -152,7 +152,7 @@ static bool has_lists(enum rcx_coll coll)
     return rcx_colls[coll].is_local;
 }
 
-static void a_call_gets_what_it_would_without_the_one_before_it(void **state)
+static void a_call_has_the_same_program_after_any_other(void **state)
 {
     (void)state;
     for (int k = 0; k < RCX_COLL_COUNT * RANKS; k++) {
@@ -233,8 +233,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
-            a_call_gets_what_it_would_without_the_one_before_it, set_up,
-            tear_down),
+            a_call_has_the_same_program_after_any_other, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_repeated_call_is_known_at_once,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(an_op_that_is_freed_repeats_nothing,

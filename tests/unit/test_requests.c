@@ -113,7 +113,7 @@ static void segments_and_small_tags_go_together(void **state)
 
 /* Segments of several operations proceed in a different order on each rank, and
  * acks are due among them. All ranks must agree on the segments with acks. */
-static void credits_are_due_at_the_same_segments_on_all_ranks(void **state)
+static void acks_are_due_at_the_same_segments_on_all_ranks(void **state)
 {
     (void)state;
     for (int size = 2; size <= 5; size++) {
@@ -128,7 +128,7 @@ static void credits_are_due_at_the_same_segments_on_all_ranks(void **state)
 
 /* Rank 1 has long blocks and rank 0 short ones, and neither knows the other's
  * counts. Both must agree on whether acks are due. */
-static void counts_of_one_rank_alone_say_nothing_of_credits(void **state)
+static void counts_of_one_rank_alone_do_not_decide_on_acks(void **state)
 {
     enum { MANY = 200, LONG = 5000, TURNS = 10000 };
     static const size_t sent[2][2] = {{1, 1}, {2, LONG}};
@@ -160,7 +160,7 @@ static void counts_of_one_rank_alone_say_nothing_of_credits(void **state)
 /* Rank 1 sends in one-way calls that rank 0 has not entered. Each segment
  * counts as at least 1 KiB. The segment that fills 64 KiB must have an ack,
  * whatever its call is. */
-static void every_64_kb_that_go_one_way_end_with_a_credit(void **state)
+static void every_64_kb_sent_one_way_end_with_an_ack(void **state)
 {
     enum { MANY = 200, EACH = 64 };
     static const size_t counts[] = {1, 0};
@@ -194,7 +194,7 @@ static void every_64_kb_that_go_one_way_end_with_a_credit(void **state)
 
 /* The simulated network has acks from 256 bytes on. An exchange then takes two
  * more messages. */
-static void a_message_that_is_long_for_its_transport_gets_a_credit(void **state)
+static void a_message_long_for_its_transport_has_an_ack(void **state)
 {
     struct job job;
 
@@ -221,7 +221,7 @@ static void count_call(rcx_request_t *request, rcx_status_t status, void *arg)
 
 /* The second call has messages in flight, waits for sequence numbers of the
  * first, and may complete before it. It must call back once. */
-static void who_finds_a_number_by_itself_is_complete_once(void **state)
+static void a_call_that_waits_for_sequence_numbers_completes_once(void **state)
 {
     static const struct rcx_tag_layout layout = {2, 2, 2, 2, 22};
 
@@ -376,7 +376,7 @@ static void progress_counts_events_and_none_when_idle(void **state)
     assert_ok(job_close(&job));
 }
 
-static void wait_all_skips_what_is_not_there(void **state)
+static void wait_all_skips_null_requests(void **state)
 {
     rcx_context_t *context;
     int32_t in[3] = {1, 2, 3}, out[3] = {0};
@@ -445,7 +445,7 @@ static void queue_and_forget(rcx_request_t *request, rcx_status_t status,
     }
 }
 
-static void a_callback_behind_one_that_was_forgotten_is_made(void **state)
+static void a_callback_behind_a_freed_request_is_called(void **state)
 {
     int32_t in = 1, out[4];
     rcx_context_t *context;
@@ -475,19 +475,18 @@ int main(void)
         cmocka_unit_test(
             numbers_in_tags_may_begin_again_while_many_are_outstanding),
         cmocka_unit_test(segments_and_small_tags_go_together),
-        cmocka_unit_test(credits_are_due_at_the_same_segments_on_all_ranks),
-        cmocka_unit_test(counts_of_one_rank_alone_say_nothing_of_credits),
-        cmocka_unit_test(every_64_kb_that_go_one_way_end_with_a_credit),
-        cmocka_unit_test(
-            a_message_that_is_long_for_its_transport_gets_a_credit),
-        cmocka_unit_test(who_finds_a_number_by_itself_is_complete_once),
+        cmocka_unit_test(acks_are_due_at_the_same_segments_on_all_ranks),
+        cmocka_unit_test(counts_of_one_rank_alone_do_not_decide_on_acks),
+        cmocka_unit_test(every_64_kb_sent_one_way_end_with_an_ack),
+        cmocka_unit_test(a_message_long_for_its_transport_has_an_ack),
+        cmocka_unit_test(a_call_that_waits_for_sequence_numbers_completes_once),
         cmocka_unit_test(
             a_persistent_request_may_be_started_any_number_of_times),
         cmocka_unit_test(several_persistent_requests_of_one_shape_run_at_once),
         cmocka_unit_test(test_tells_when_an_operation_is_complete),
         cmocka_unit_test(progress_counts_events_and_none_when_idle),
-        cmocka_unit_test(wait_all_skips_what_is_not_there),
-        cmocka_unit_test(a_callback_behind_one_that_was_forgotten_is_made),
+        cmocka_unit_test(wait_all_skips_null_requests),
+        cmocka_unit_test(a_callback_behind_a_freed_request_is_called),
         cmocka_unit_test(a_request_names_its_method_as_the_environment_would),
     };
 

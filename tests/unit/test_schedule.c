@@ -511,8 +511,8 @@ static bool waits_for(const struct rcx_plan *plan, uint32_t step, uint32_t from)
     return false;
 }
 
-static void assert_credit(const struct rcx_plan *plan, uint32_t step,
-                          enum rcx_step_kind kind, int peer, uint32_t message)
+static void assert_ack(const struct rcx_plan *plan, uint32_t step,
+                       enum rcx_step_kind kind, int peer, uint32_t message)
 {
     assert_true(step < plan->step_count);
     assert_int_equal(plan->steps[step].kind, kind);
@@ -521,7 +521,7 @@ static void assert_credit(const struct rcx_plan *plan, uint32_t step,
     assert_int_equal(plan->steps[step].message, message);
 }
 
-static void a_credit_waits_for_all_that_its_peer_sends(void **state)
+static void an_ack_waits_for_all_that_its_peer_sends(void **state)
 {
     const struct rcx_shape s = usual();
     struct rcx_plan *plan;
@@ -537,15 +537,15 @@ static void a_credit_waits_for_all_that_its_peer_sends(void **state)
     rcx_sched_completion_ack(&builder, 4);
     plan = finish(WINDOW);
     assert_int_equal(plan->step_count, 7);
-    assert_credit(plan, 5, RCX_STEP_SEND, 2, 1); /* no ack for short messages */
-    assert_credit(plan, 6, RCX_STEP_RECV, 2, 2);
+    assert_ack(plan, 5, RCX_STEP_SEND, 2, 1); /* no ack for short messages */
+    assert_ack(plan, 6, RCX_STEP_RECV, 2, 2);
     assert_int_equal(plan->steps[5].waits, 2);
     assert_true(waits_for(plan, 5, 0) && waits_for(plan, 5, 2));
     assert_int_equal(plan->steps[6].waits, 0);
     rcx_heap_free(&heap, plan);
 }
 
-static void who_only_sends_gets_a_credit_from_each(void **state)
+static void a_rank_that_only_sends_gets_an_ack_from_each(void **state)
 {
     const struct rcx_shape s = usual();
     struct rcx_plan *plan;
@@ -558,8 +558,8 @@ static void who_only_sends_gets_a_credit_from_each(void **state)
     rcx_sched_completion_ack(&builder, 0);
     plan = finish(WINDOW);
     assert_int_equal(plan->step_count, 5);
-    assert_credit(plan, 3, RCX_STEP_RECV, 0, 0);
-    assert_credit(plan, 4, RCX_STEP_RECV, 3, 0);
+    assert_ack(plan, 3, RCX_STEP_RECV, 0, 0);
+    assert_ack(plan, 4, RCX_STEP_RECV, 3, 0);
     rcx_heap_free(&heap, plan);
 }
 
@@ -568,8 +568,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     static const struct CMUnitTest tests[] = {
         TEST(a_peer_that_is_no_other_rank_is_refused),
-        TEST(a_credit_waits_for_all_that_its_peer_sends),
-        TEST(who_only_sends_gets_a_credit_from_each),
+        TEST(an_ack_waits_for_all_that_its_peer_sends),
+        TEST(a_rank_that_only_sends_gets_an_ack_from_each),
         TEST(a_span_outside_of_its_buffer_is_refused),
         TEST(the_result_is_as_long_as_the_collective_says),
         TEST(the_operand_is_never_written_by_its_name),

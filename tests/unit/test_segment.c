@@ -65,7 +65,7 @@ static uint64_t number(const void *address)
     return (uint64_t)(uintptr_t)address;
 }
 
-static void what_is_held_outlives_its_process(void **state)
+static void an_attached_segment_outlives_its_process(void **state)
 {
     struct child c;
     void *held, *again;
@@ -84,7 +84,7 @@ static void what_is_held_outlives_its_process(void **state)
 
 /* The child's segment is in another IPC namespace, so its id does not exist
  * here. The same happens if a segment is removed after it was seen. */
-static void a_segment_that_is_not_there_is_not_held(void **state)
+static void a_segment_that_does_not_exist_is_not_attached(void **state)
 {
     int ready[2], id;
     uint64_t address;
@@ -115,7 +115,7 @@ static void a_segment_that_is_not_there_is_not_held(void **state)
     assert_int_equal(waitpid(pid, &(int){0}, 0), pid);
 }
 
-static void a_killed_process_has_none_also_before_it_is_waited_for(void **state)
+static void a_killed_process_has_no_segment_before_it_is_reaped(void **state)
 {
     struct child c;
     void *held;
@@ -129,7 +129,7 @@ static void a_killed_process_has_none_also_before_it_is_waited_for(void **state)
     munmap(c.page, BYTES);
 }
 
-static void other_memory_is_there_and_is_not_held(void **state)
+static void memory_outside_of_segments_is_not_attached(void **state)
 {
     struct child c;
     void *held;
@@ -164,7 +164,7 @@ static unsigned mode_of(int id)
 
 /* marked is as UCX makes its segments; plain and keyed are the program's
  * own. */
-static void segments_of_ucx_are_the_users_alone(void **state)
+static void segments_of_ucx_are_private_to_the_user(void **state)
 {
     const int marked = make(IPC_PRIVATE, true);
     const int plain = make(IPC_PRIVATE, false);
@@ -181,12 +181,11 @@ static void segments_of_ucx_are_the_users_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_held_outlives_its_process),
-        cmocka_unit_test(a_segment_that_is_not_there_is_not_held),
-        cmocka_unit_test(
-            a_killed_process_has_none_also_before_it_is_waited_for),
-        cmocka_unit_test(other_memory_is_there_and_is_not_held),
-        cmocka_unit_test(segments_of_ucx_are_the_users_alone),
+        cmocka_unit_test(an_attached_segment_outlives_its_process),
+        cmocka_unit_test(a_segment_that_does_not_exist_is_not_attached),
+        cmocka_unit_test(a_killed_process_has_no_segment_before_it_is_reaped),
+        cmocka_unit_test(memory_outside_of_segments_is_not_attached),
+        cmocka_unit_test(segments_of_ucx_are_private_to_the_user),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,11 +10,11 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "letters.h"
+#include "shm_ranks.h"
 
 enum { MANY = RCX_SHM_SLOTS + 3 };
 
-static struct letter sends[MANY], recvs[MANY];
+static struct test_msg sends[MANY], recvs[MANY];
 
 /* ---- Long messages read by CMA ------------------------------------------- */
 
@@ -28,13 +28,13 @@ static bool can_read(void)
 
 static void a_long_message_is_read_if_it_can_be(void **state)
 {
-    const struct rcx_ring *ring = &pair_of(0, 1)->ring_out;
+    const struct rcx_ring *ring = &channel_of(0, 1)->ring_out;
 
     (void)state;
     for (int good = 0; good < 2; good++) {
         ranks_open(&in_place);
         if (!good)
-            pair_of(1, 0)->pid = INT_MAX;
+            channel_of(1, 0)->pid = INT_MAX;
         exchange(0, 1, HUGE);
         assert_int_equal(ring->at == 0, good && can_read());
         exchange(0, 1, 3 * RING);
@@ -54,7 +54,7 @@ static char *map(size_t bytes)
 
 /* The buffer becomes unreadable from end on. The receiver has read the part
  * before it, with a sink or without; the rest must be sent. */
-static void what_cannot_be_read_to_the_end_is_sent(void **state)
+static void a_message_that_cannot_be_read_completely_is_sent(void **state)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     const size_t ends[] = {HUGE - page, HUGE / 2, 16 * page, page, 0};
@@ -64,19 +64,19 @@ static void what_cannot_be_read_to_the_end_is_sent(void **state)
     memcpy(buffer, text_of(5), HUGE);
     for (int i = 0; i < 10; i++) {
         const size_t end = ends[i / 2];
-        struct letter s = {.m.status = RCX_IN_PROGRESS}, r;
+        struct test_msg s = {.m.status = RCX_IN_PROGRESS}, r;
 
-        ranks_open(i % 2 ? &in_place : &taken_in_place);
+        ranks_open(i % 2 ? &in_place : &sink_in_place);
         memcpy(buffer, text_of(5), HUGE);
-        letter_recv(1, 0, &r, 1, HUGE);
-        assert_status(rcx_shm_send(pair_of(0, 1), buffer, HUGE, 1, &s.m),
+        msg_recv(1, 0, &r, 1, HUGE);
+        assert_status(rcx_shm_send(channel_of(0, 1), buffer, HUGE, 1, &s.m),
                       RCX_IN_PROGRESS);
         mprotect(buffer + end, HUGE - end, PROT_NONE);
         while (look(1, 0) > 0)
             assert_status(r.m.status, RCX_IN_PROGRESS);
         mprotect(buffer, HUGE, PROT_READ);
         go_on();
-        letter_check(&r, 5, HUGE);
+        msg_check(&r, 5, HUGE);
         assert_ok(s.m.status);
         mprotect(buffer, HUGE, PROT_READ | PROT_WRITE);
         ranks_close();
@@ -88,7 +88,7 @@ static void what_cannot_be_read_to_the_end_is_sent(void **state)
 
 /* A send or receive whose buffer becomes inaccessible when it is cancelled. */
 struct mapped {
-    struct letter l; /* must be first */
+    struct test_msg l; /* must be first */
     int self, peer;
     bool is_send;
     char *buffer;
@@ -107,7 +107,7 @@ static struct mapped mapped(int self, int peer, bool is_send, size_t bytes)
 
 static void post(struct mapped *x, uint64_t tag)
 {
-    struct rcx_shm_channel *pair = pair_of(x->self, x->peer);
+    struct rcx_shm_channel *pair = channel_of(x->self, x->peer);
     rcx_status_t status;
 
     if (!x->is_send)
@@ -121,7 +121,7 @@ static void post(struct mapped *x, uint64_t tag)
 static void give_up(struct mapped *x)
 {
     assert_status(x->l.m.status, RCX_IN_PROGRESS);
-    rcx_shm_cancel(pair_of(x->self, x->peer), &x->l.m);
+    rcx_shm_cancel(channel_of(x->self, x->peer), &x->l.m);
     mprotect(x->buffer, x->bytes, PROT_NONE);
 }
 
@@ -142,19 +142,19 @@ static void a_posted_receive_is_cancelled(void **state)
             if (i == k)
                 post(&x, 1);
             else
-                letter_recv(1, 0, &recvs[i], 1, 100);
+                msg_recv(1, 0, &recvs[i], 1, 100);
         give_up(&x);
         look(1, 0);
         assert_status(x.l.m.status, RCX_ERR_COMM_FAILED);
-        letter_recv(1, 0, &recvs[k], 1, 100);
+        msg_recv(1, 0, &recvs[k], 1, 100);
         for (int i = 0; i < 4; i++)
-            letter_send(0, 1, &sends[i], 1, (uint64_t)i, 100);
+            msg_send(0, 1, &sends[i], 1, (uint64_t)i, 100);
         go_on();
-        letter_recv(1, 0, &recvs[3], 1, 100);
-        letter_check(&recvs[k], 2, 100);
-        letter_check(&recvs[k == 0 ? 1 : 0], 0, 100);
-        letter_check(&recvs[k == 2 ? 1 : 2], 1, 100);
-        letter_check(&recvs[3], 3, 100);
+        msg_recv(1, 0, &recvs[3], 1, 100);
+        msg_check(&recvs[k], 2, 100);
+        msg_check(&recvs[k == 0 ? 1 : 0], 0, 100);
+        msg_check(&recvs[k == 2 ? 1 : 2], 1, 100);
+        msg_check(&recvs[3], 3, 100);
         forget(&x);
         ranks_close();
     }
@@ -175,23 +175,23 @@ static void a_send_that_waits_is_cancelled(void **state)
 
         ranks_open(&in_parts);
         for (int i = 0; i < n; i++)
-            letter_send(0, 1, &sends[i], 1, (uint64_t)i, 8);
+            msg_send(0, 1, &sends[i], 1, (uint64_t)i, 8);
         for (int i = 0; i < 3; i++) {
             x[i] = mapped(0, 1, true, bytes);
             post(&x[i], 2);
             if (i < 2)
-                letter_send(0, 1, &sends[n + i], 1, (uint64_t)(n + i), bytes);
+                msg_send(0, 1, &sends[n + i], 1, (uint64_t)(n + i), bytes);
         }
         give_up(&x[2]);
-        letter_send(0, 1, &sends[n + 2], 1, (uint64_t)(n + 2), bytes);
+        msg_send(0, 1, &sends[n + 2], 1, (uint64_t)(n + 2), bytes);
         give_up(&x[0]);
         give_up(&x[1]);
         for (int i = 0; i < n + 3; i++)
-            letter_recv(1, 0, &recvs[i], 1, i < n ? 8 : bytes);
+            msg_recv(1, 0, &recvs[i], 1, i < n ? 8 : bytes);
         go_on();
         for (int i = 0; i < n + 3; i++)
-            letter_check(&recvs[i], (uint64_t)i, i < n ? 8 : bytes);
-        assert_false(rcx_shm_probe(pair_of(1, 0), 2, UINT64_MAX, &found));
+            msg_check(&recvs[i], (uint64_t)i, i < n ? 8 : bytes);
+        assert_false(rcx_shm_probe(channel_of(1, 0), 2, UINT64_MAX, &found));
         for (int i = 0; i < 3; i++) {
             assert_status(x[i].l.m.status, RCX_ERR_COMM_FAILED);
             forget(&x[i]);
@@ -209,7 +209,7 @@ static void a_receive_that_has_begun_is_cancelled(void **state)
         struct mapped x = mapped(1, 0, false, HUGE);
 
         ranks_open(k % 2 ? &in_parts : &in_place);
-        letter_send(0, 1, &sends[0], 1, 0, HUGE);
+        msg_send(0, 1, &sends[0], 1, 0, HUGE);
         if (is_early)
             look(1, 0);
         post(&x, 1);
@@ -217,7 +217,7 @@ static void a_receive_that_has_begun_is_cancelled(void **state)
             look(1, 0);
             look(0, 1);
         }
-        assert_ptr_equal(pair_of(1, 0)->begun, &x.l.m);
+        assert_ptr_equal(channel_of(1, 0)->begun, &x.l.m);
         give_up(&x);
         exchange(0, 1, HUGE);
         assert_ok(sends[0].m.status);
@@ -235,13 +235,13 @@ static void a_send_that_has_begun_is_cancelled(void **state)
     (void)state;
     for (int k = 0; k < 2 * 2 * 3; k++) {
         struct mapped x = mapped(0, 1, true, HUGE);
-        struct letter r;
+        struct test_msg r;
 
         ranks_open(k % 2 ? &in_parts : &in_place);
         if (k / 2 % 2)
-            letter_recv(1, 0, &r, 1, HUGE);
+            msg_recv(1, 0, &r, 1, HUGE);
         post(&x, 1);
-        assert_ptr_equal(pair_of(0, 1)->streaming, &x.l.m);
+        assert_ptr_equal(channel_of(0, 1)->streaming, &x.l.m);
         for (int turn = 0; turn < k / 4 && k / 2 % 2; turn++) {
             look(1, 0);
             look(0, 1);
@@ -249,11 +249,11 @@ static void a_send_that_has_begun_is_cancelled(void **state)
         give_up(&x);
         exchange(0, 1, 8);
         if (!(k / 2 % 2))
-            letter_recv(1, 0, &r, 1, HUGE);
+            msg_recv(1, 0, &r, 1, HUGE);
         exchange(0, 1, HUGE);
         assert_true(r.m.status != RCX_IN_PROGRESS);
         assert_int_equal(r.m.bytes, HUGE);
-        letter_put_away(&r, NULL, 0);
+        msg_check_and_free(&r, NULL, 0);
         exchange(1, 0, HUGE);
         forget(&x);
         ranks_close();
@@ -264,7 +264,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_long_message_is_read_if_it_can_be),
-        cmocka_unit_test(what_cannot_be_read_to_the_end_is_sent),
+        cmocka_unit_test(a_message_that_cannot_be_read_completely_is_sent),
         cmocka_unit_test(a_posted_receive_is_cancelled),
         cmocka_unit_test(a_send_that_waits_is_cancelled),
         cmocka_unit_test(a_receive_that_has_begun_is_cancelled),

@@ -2,7 +2,7 @@
 /* Shared-memory channels: lengths, order, full FIFOs, no memory, wake-ups. */
 #include "test.h"
 
-#include "letters.h"
+#include "shm_ranks.h"
 
 /* ---- Sizes --------------------------------------------------------------- */
 
@@ -14,19 +14,19 @@ static void pass_on(size_t bytes, size_t room, int when)
 {
     const bool is_posted = when == BEFORE || when == AWAITED;
     unsigned polls = 3;
-    struct letter s, r;
+    struct test_msg s, r;
 
     if (is_posted)
-        letter_recv(1, 0, &r, 5, room);
-    letter_send(0, 1, &s, 5, bytes + 3, bytes);
+        msg_recv(1, 0, &r, 5, room);
+    msg_send(0, 1, &s, 5, bytes + 3, bytes);
     if (when == EARLY)
         go_on();
     if (!is_posted)
-        letter_recv(1, 0, &r, 5, room);
+        msg_recv(1, 0, &r, 5, room);
     if (when == AWAITED)
-        require(letter_expect(1, 0, &r, &polls) || bytes > RING_LEAST / 4);
+        require(msg_expect(1, 0, &r, &polls) || bytes > RING_LEAST / 4);
     go_on();
-    letter_check(&r, bytes + 3, bytes);
+    msg_check(&r, bytes + 3, bytes);
     require_ok(s.m.status);
 }
 
@@ -68,7 +68,7 @@ static size_t too_little(size_t bytes, int i)
     return rooms[i];
 }
 
-static void what_is_too_long_leaves_the_rest_of_memory_alone(void **state)
+static void a_message_that_is_too_long_changes_no_other_memory(void **state)
 {
     (void)state;
     pass_all(too_little, 4);
@@ -78,7 +78,7 @@ static void what_is_too_long_leaves_the_rest_of_memory_alone(void **state)
 
 enum { MANY = 700, TAGS = 7 };
 
-static struct letter sends[MANY], recvs[MANY];
+static struct test_msg sends[MANY], recvs[MANY];
 
 /* Lengths of all kinds. Each of them follows each other one. */
 static size_t size_of(int number)
@@ -92,20 +92,20 @@ static size_t size_of(int number)
 static void send_many(int n, int tags)
 {
     for (int i = 0; i < n; i++)
-        letter_send(0, 1, &sends[i], (uint64_t)(i % tags), (uint64_t)i,
-                    size_of(i));
+        msg_send(0, 1, &sends[i], (uint64_t)(i % tags), (uint64_t)i,
+                 size_of(i));
 }
 
 static void recv_many(int n, int tags)
 {
     for (int i = 0; i < n; i++)
-        letter_recv(1, 0, &recvs[i], (uint64_t)(i % tags), size_of(i));
+        msg_recv(1, 0, &recvs[i], (uint64_t)(i % tags), size_of(i));
 }
 
 static void check_many(int n)
 {
     for (int i = 0; i < n; i++) {
-        letter_check(&recvs[i], (uint64_t)i, size_of(i));
+        msg_check(&recvs[i], (uint64_t)i, size_of(i));
         require_ok(sends[i].m.status);
     }
 }
@@ -127,38 +127,38 @@ static void equal_tags_keep_their_order(void **state)
             if (!is_posted)
                 recv_many(MANY / 5, 1);
             for (int i = 0; when == AWAITED && i < MANY / 5; i++)
-                letter_expect(1, 0, &recvs[i], &polls);
+                msg_expect(1, 0, &recvs[i], &polls);
             go_on();
             check_many(MANY / 5);
             ranks_close();
         }
 }
 
-static void only_what_comes_next_is_looked_for(void **state)
+static void only_the_next_message_is_polled_for(void **state)
 {
-    struct letter s, r[2];
+    struct test_msg s, r[2];
     unsigned polls = 7;
 
     (void)state;
     ranks_open(&modes[0]);
     for (int i = 0; i < 2; i++)
-        letter_recv(1, 0, &r[i], (uint64_t)i, 8);
-    require(!letter_expect(1, 0, &r[0], &polls));
+        msg_recv(1, 0, &r[i], (uint64_t)i, 8);
+    require(!msg_expect(1, 0, &r[0], &polls));
     require(polls == 0); /* nothing has arrived */
     polls = 7;
-    letter_send(0, 1, &s, 1, 20, 8);
-    require(!letter_expect(1, 0, &r[1], &polls));
-    require(!letter_expect(1, 0, &r[0], &polls)); /* the message is for r[1] */
+    msg_send(0, 1, &s, 1, 20, 8);
+    require(!msg_expect(1, 0, &r[1], &polls));
+    require(!msg_expect(1, 0, &r[0], &polls)); /* the message is for r[1] */
     require(polls == 7);
-    letter_send(0, 1, &s, 0, 21, 8);
+    msg_send(0, 1, &s, 0, 21, 8);
     go_on();
-    letter_check(&r[1], 20, 8);
-    letter_check(&r[0], 21, 8);
+    msg_check(&r[1], 20, 8);
+    msg_check(&r[0], 21, 8);
     ranks_close();
 }
 
 /* All messages arrive first. Receives are posted by tag, the last tag first. */
-static void many_early_messages_are_found_by_their_tags(void **state)
+static void many_unexpected_messages_are_found_by_their_tags(void **state)
 {
     (void)state;
     for (size_t mode = 0; mode < MODES; mode++) {
@@ -167,7 +167,7 @@ static void many_early_messages_are_found_by_their_tags(void **state)
         go_on();
         for (int tag = TAGS - 1; tag >= 0; tag--)
             for (int i = tag; i < MANY; i += TAGS)
-                letter_recv(1, 0, &recvs[i], (uint64_t)tag, size_of(i));
+                msg_recv(1, 0, &recvs[i], (uint64_t)tag, size_of(i));
         go_on();
         check_many(MANY);
         ranks_close();
@@ -183,28 +183,28 @@ static void tags_may_come_in_any_order(void **state)
     for (int k = 0; k < MANY; k++) {
         const int i = k * step % MANY;
 
-        letter_recv(1, 0, &recvs[i], (uint64_t)i, size_of(i));
+        msg_recv(1, 0, &recvs[i], (uint64_t)i, size_of(i));
     }
     for (int i = 0; i < MANY; i++)
-        letter_send(0, 1, &sends[i], (uint64_t)i, (uint64_t)i, size_of(i));
+        msg_send(0, 1, &sends[i], (uint64_t)i, (uint64_t)i, size_of(i));
     go_on();
     check_many(MANY);
     ranks_close();
 }
 
-static void what_nobody_asked_for_stays_where_it_is(void **state)
+static void unexpected_messages_stay_in_the_fifo_at_first(void **state)
 {
     (void)state;
     ranks_open(&in_parts);
     send_many(TAGS, TAGS);
-    assert_int_equal(rcx_shm_poll(pair_of(1, 0)), 0);
+    assert_int_equal(rcx_shm_poll(channel_of(1, 0)), 0);
     assert_int_equal(ranks[1].heap.live, 0);
-    letter_recv(1, 0, &recvs[1], 1, size_of(1)); /* not the first in the FIFO */
-    assert_int_equal(rcx_shm_poll(pair_of(1, 0)), 2);
+    msg_recv(1, 0, &recvs[1], 1, size_of(1)); /* not the first in the FIFO */
+    assert_int_equal(rcx_shm_poll(channel_of(1, 0)), 2);
     assert_int_equal(ranks[1].heap.live, 1);
     for (int i = 0; i < TAGS; i++)
         if (i != 1)
-            letter_recv(1, 0, &recvs[i], (uint64_t)i, size_of(i));
+            msg_recv(1, 0, &recvs[i], (uint64_t)i, size_of(i));
     go_on();
     check_many(TAGS);
     ranks_close();
@@ -221,20 +221,21 @@ static void a_receive_by_mask_gets_the_oldest_that_fits(void **state)
     for (int early = 0; early < 2; early++) {
         ranks_open(&in_parts);
         for (int i = 0; i < 4 && early; i++)
-            letter_send(0, 1, &sends[i], tags[i], (uint64_t)i, 100);
+            msg_send(0, 1, &sends[i], tags[i], (uint64_t)i, 100);
         go_on();
-        assert_int_equal(rcx_shm_probe(pair_of(1, 0), 6, 0xFF, &found), early);
+        assert_int_equal(rcx_shm_probe(channel_of(1, 0), 6, 0xFF, &found),
+                         early);
         assert_int_equal(found, early ? 0x206 : 0);
-        assert_false(rcx_shm_probe(pair_of(1, 0), 7, 0xFF, &found));
-        letter_recv_masked(1, 0, &recvs[1], 0x06, 0xFF, 100);
-        letter_recv_masked(1, 0, &recvs[2], 0x300, 0xF00, 100);
-        letter_recv_masked(1, 0, &recvs[0], 0, 0, 100);
-        letter_recv_masked(1, 0, &recvs[3], 0, 0, 100);
+        assert_false(rcx_shm_probe(channel_of(1, 0), 7, 0xFF, &found));
+        msg_recv_masked(1, 0, &recvs[1], 0x06, 0xFF, 100);
+        msg_recv_masked(1, 0, &recvs[2], 0x300, 0xF00, 100);
+        msg_recv_masked(1, 0, &recvs[0], 0, 0, 100);
+        msg_recv_masked(1, 0, &recvs[3], 0, 0, 100);
         for (int i = 0; i < 4 && !early; i++)
-            letter_send(0, 1, &sends[i], tags[i], (uint64_t)i, 100);
+            msg_send(0, 1, &sends[i], tags[i], (uint64_t)i, 100);
         go_on();
         for (int i = 0; i < 4; i++) {
-            letter_check(&recvs[i], (uint64_t)i, 100);
+            msg_check(&recvs[i], (uint64_t)i, 100);
             assert_int_equal(recvs[i].m.tag, tags[i]);
         }
         ranks_close();
@@ -242,7 +243,7 @@ static void a_receive_by_mask_gets_the_oldest_that_fits(void **state)
 }
 
 /* Rank 1 receives from rank 0, any, rank 2, any, ...; ranks 0 and 2 send. */
-static void the_older_one_of_two_receives_gets_it(void **state)
+static void the_older_of_two_receives_gets_the_message(void **state)
 {
     static const int from[] = {0, ANY, 2, ANY, 0, 2};
     static const int senders[] = {2, 2, 0, 0, 2, 0};
@@ -253,12 +254,11 @@ static void the_older_one_of_two_receives_gets_it(void **state)
         for (int k = 0; k < 7; k++) {
             ranks_open(&modes[mode]);
             for (int i = 0; i < 6; i++)
-                letter_recv(1, from[i], &recvs[i], 9, size_of(k));
+                msg_recv(1, from[i], &recvs[i], 9, size_of(k));
             for (int i = 0; i < 6; i++) {
-                letter_send(senders[i], 1, &sends[i], 9, (uint64_t)i,
-                            size_of(k));
+                msg_send(senders[i], 1, &sends[i], 9, (uint64_t)i, size_of(k));
                 go_on();
-                letter_check(&recvs[gets[i]], (uint64_t)i, size_of(k));
+                msg_check(&recvs[gets[i]], (uint64_t)i, size_of(k));
                 assert_int_equal(recvs[gets[i]].m.tag, 9);
             }
             ranks_close();
@@ -266,37 +266,37 @@ static void the_older_one_of_two_receives_gets_it(void **state)
 }
 
 /* A message is in the FIFO, not polled yet, when a second receive is posted. */
-static void what_is_here_is_for_the_older_receive(void **state)
+static void a_message_in_the_fifo_matches_the_older_receive(void **state)
 {
     (void)state;
     for (int from = ANY; from <= 0; from++) {
         ranks_open(&in_parts);
-        letter_recv_masked(1, from, &recvs[0], 0, 0, 8);
-        letter_send(0, 1, &sends[0], 9, 0, 8);
-        letter_recv(1, 0, &recvs[1], 9, 8);
-        letter_send(0, 1, &sends[1], 9, 1, 8);
+        msg_recv_masked(1, from, &recvs[0], 0, 0, 8);
+        msg_send(0, 1, &sends[0], 9, 0, 8);
+        msg_recv(1, 0, &recvs[1], 9, 8);
+        msg_send(0, 1, &sends[1], 9, 1, 8);
         go_on();
-        letter_check(&recvs[0], 0, 8);
-        letter_check(&recvs[1], 1, 8);
+        msg_check(&recvs[0], 0, 8);
+        msg_check(&recvs[1], 1, 8);
         ranks_close();
     }
 }
 
-static void a_receive_from_any_finds_what_came_early(void **state)
+static void a_receive_from_any_finds_unexpected_messages(void **state)
 {
     (void)state;
     ranks_open(&in_place);
-    letter_send(2, 1, &sends[0], 8, 0, 10);
-    letter_send(0, 1, &sends[1], 9, 1, RING);
+    msg_send(2, 1, &sends[0], 8, 0, 10);
+    msg_send(0, 1, &sends[1], 9, 1, RING);
     go_on();
-    letter_recv(1, ANY, &recvs[1], 9, RING);
-    letter_recv(1, ANY, &recvs[0], 8, 10);
-    letter_recv(1, ANY, &recvs[2], 8, 10);
-    letter_send(2, 1, &sends[2], 8, 2, 10);
+    msg_recv(1, ANY, &recvs[1], 9, RING);
+    msg_recv(1, ANY, &recvs[0], 8, 10);
+    msg_recv(1, ANY, &recvs[2], 8, 10);
+    msg_send(2, 1, &sends[2], 8, 2, 10);
     go_on();
-    letter_check(&recvs[0], 0, 10);
-    letter_check(&recvs[1], 1, RING);
-    letter_check(&recvs[2], 2, 10);
+    msg_check(&recvs[0], 0, 10);
+    msg_check(&recvs[1], 1, RING);
+    msg_check(&recvs[2], 2, 10);
     ranks_close();
 }
 
@@ -308,11 +308,11 @@ static int fill(size_t bytes, int waiting)
     int n = 0;
 
     for (int late = 0; late < waiting; n++) {
-        letter_send(0, 1, &sends[n], 4, (uint64_t)n, bytes);
+        msg_send(0, 1, &sends[n], 4, (uint64_t)n, bytes);
         late += sends[n].is_late;
         assert_true(late > 0 || (size_t)n * bytes < RING);
         assert_true(late > 0 || n < RCX_SHM_SLOTS);
-        assert_int_equal(rcx_shm_is_flushed(pair_of(0, 1)), late == 0);
+        assert_int_equal(rcx_shm_is_flushed(channel_of(0, 1)), late == 0);
         assert_true(sends[n].is_late == (late > 0));
     }
     look(0, 1);
@@ -330,16 +330,16 @@ static void sends_wait_for_room_and_go_on(void **state)
             const int n = fill(sizes[i], 1 + turn * 5);
 
             for (int k = 0; k < n; k++)
-                letter_recv(1, 0, &recvs[k], 4, sizes[i]);
+                msg_recv(1, 0, &recvs[k], 4, sizes[i]);
             go_on();
             for (int k = 0; k < n; k++)
-                letter_check(&recvs[k], (uint64_t)k, sizes[i]);
+                msg_check(&recvs[k], (uint64_t)k, sizes[i]);
         }
         ranks_close();
     }
 }
 
-static void who_is_not_reached_yet_gets_it_later(void **state)
+static void messages_wait_until_the_peer_is_connected(void **state)
 {
     (void)state;
     ranks_open(&in_parts);
@@ -359,7 +359,7 @@ static void who_is_not_reached_yet_gets_it_later(void **state)
 /* Continue as if this number of slots had been sent and returned. */
 static void begin_at(uint64_t slots)
 {
-    struct rcx_shm_channel *from = pair_of(0, 1), *to = pair_of(1, 0);
+    struct rcx_shm_channel *from = channel_of(0, 1), *to = channel_of(1, 0);
 
     exchange(0, 1, 8);
     from->sent = to->taken = to->told = slots;
@@ -367,7 +367,7 @@ static void begin_at(uint64_t slots)
     to->in->slots_taken = slots;
 }
 
-static void turns_may_wrap(void **state)
+static void laps_may_wrap(void **state)
 {
     (void)state;
     ranks_open(&in_parts);
@@ -386,20 +386,20 @@ static void a_long_message_waits_for_a_slot_to_answer(void **state)
 
         ranks_open(&modes[mode]);
         for (int i = 0; i < n; i++) {
-            letter_send(0, 1, &sends[i], 4, (uint64_t)i, 8);
+            msg_send(0, 1, &sends[i], 4, (uint64_t)i, 8);
             assert_false(sends[i].is_late);
         }
-        letter_send(1, 0, &sends[n], 3, 999, HUGE);
-        letter_recv(0, 1, &recvs[n], 3, HUGE);
+        msg_send(1, 0, &sends[n], 3, 999, HUGE);
+        msg_recv(0, 1, &recvs[n], 3, HUGE);
         for (int i = 0; i < 9; i++) /* rank 1 makes no progress */
             look(0, 1);
         assert_status(recvs[n].m.status, RCX_IN_PROGRESS);
         for (int i = 0; i < n; i++)
-            letter_recv(1, 0, &recvs[i], 4, 8);
+            msg_recv(1, 0, &recvs[i], 4, 8);
         go_on();
         for (int i = 0; i < n; i++)
-            letter_check(&recvs[i], (uint64_t)i, 8);
-        letter_check(&recvs[n], 999, HUGE);
+            msg_check(&recvs[i], (uint64_t)i, 8);
+        msg_check(&recvs[n], 999, HUGE);
         ranks_close();
     }
 }
@@ -408,7 +408,7 @@ static void a_long_message_waits_for_a_slot_to_answer(void **state)
 
 /* Rank 1 has memory for 0 to TAGS - 1 unexpected messages. The next message
  * must be received from the FIFO, and so on. */
-static void what_cannot_be_kept_comes_later(void **state)
+static void messages_that_cannot_be_kept_are_received_later(void **state)
 {
     (void)state;
     for (size_t mode = 0; mode < MODES; mode++)
@@ -421,7 +421,7 @@ static void what_cannot_be_kept_comes_later(void **state)
             for (int k = 0; k < TAGS; k++) {
                 const int i = (most + k) % TAGS;
 
-                letter_recv(1, 0, &recvs[i], (uint64_t)i, size_of(i));
+                msg_recv(1, 0, &recvs[i], (uint64_t)i, size_of(i));
                 go_on();
             }
             check_many(TAGS);
@@ -429,7 +429,7 @@ static void what_cannot_be_kept_comes_later(void **state)
         }
 }
 
-static void what_waits_for_memory_is_kept_once_there_is_some(void **state)
+static void messages_are_kept_once_there_is_memory(void **state)
 {
     uint64_t found;
 
@@ -438,20 +438,20 @@ static void what_waits_for_memory_is_kept_once_there_is_some(void **state)
     ranks[1].heap.budget = 0;
     send_many(TAGS, TAGS);
     go_on();
-    assert_false(rcx_shm_probe(pair_of(1, 0), 0, 0, &found));
-    letter_recv(1, 0, &recvs[2], 2, size_of(2)); /* third in the FIFO */
+    assert_false(rcx_shm_probe(channel_of(1, 0), 0, 0, &found));
+    msg_recv(1, 0, &recvs[2], 2, size_of(2)); /* third in the FIFO */
     go_on();
     assert_status(recvs[2].m.status, RCX_IN_PROGRESS);
     ranks[1].heap.budget = UINT64_MAX;
     go_on();
-    letter_check(&recvs[2], 2, size_of(2));
+    msg_check(&recvs[2], 2, size_of(2));
     for (int i = 0; i < TAGS; i++)
         if (i != 2)
-            letter_recv(1, 0, &recvs[i], (uint64_t)i, size_of(i));
+            msg_recv(1, 0, &recvs[i], (uint64_t)i, size_of(i));
     go_on();
     for (int i = 0; i < TAGS; i++)
         if (i != 2)
-            letter_check(&recvs[i], (uint64_t)i, size_of(i));
+            msg_check(&recvs[i], (uint64_t)i, size_of(i));
     ranks_close();
 }
 
@@ -473,24 +473,24 @@ static void expect_wake(int self, bool is_woken)
         sem_wait(&ranks[self].woken);
 }
 
-static void who_sleeps_is_woken_once(void **state)
+static void a_sleeping_rank_is_woken_once(void **state)
 {
     (void)state;
     ranks_open(&in_parts);
     ranks[1].asleep = 1;
     expect_wake(1, false);
-    letter_send(0, 1, &sends[0], 1, 0, 8);
+    msg_send(0, 1, &sends[0], 1, 0, 8);
     expect_wake(1, true);
-    letter_send(0, 1, &sends[1], 1, 1, 3000);
+    msg_send(0, 1, &sends[1], 1, 1, 3000);
     assert_int_equal(wakes_of(1), 0);
-    letter_recv(1, 0, &recvs[0], 1, 8);
-    letter_recv(1, 0, &recvs[1], 1, 3000);
-    letter_check(&recvs[0], 0, 8);
-    letter_check(&recvs[1], 1, 3000);
+    msg_recv(1, 0, &recvs[0], 1, 8);
+    msg_recv(1, 0, &recvs[1], 1, 3000);
+    msg_check(&recvs[0], 0, 8);
+    msg_check(&recvs[1], 1, 3000);
     ranks_close();
 }
 
-static void who_never_sleeps_is_not_woken(void **state)
+static void a_rank_that_never_sleeps_is_not_woken(void **state)
 {
     static const struct mode never = {
         .ring = RING, .cma_from = RING / 4 + 1, .never_sleeps = true};
@@ -504,7 +504,7 @@ static void who_never_sleeps_is_not_woken(void **state)
     ranks_close();
 }
 
-static void room_wakes_who_waits_for_it(void **state)
+static void room_wakes_the_sender_that_waits_for_it(void **state)
 {
     static const size_t sizes[] = {8, 8192, 9000};
 
@@ -515,12 +515,12 @@ static void room_wakes_who_waits_for_it(void **state)
 
         ranks[0].asleep = 1;
         for (int i = 0; i < n; i++)
-            letter_recv(1, 0, &recvs[i], 4, sizes[k]);
+            msg_recv(1, 0, &recvs[i], 4, sizes[k]);
         look(1, 0);
         expect_wake(0, true);
         go_on();
         for (int i = 0; i < n; i++)
-            letter_check(&recvs[i], (uint64_t)i, sizes[k]);
+            msg_check(&recvs[i], (uint64_t)i, sizes[k]);
     }
     ranks_close();
 }
@@ -530,40 +530,40 @@ static void the_answer_to_a_long_message_wakes_its_sender(void **state)
     (void)state;
     for (int k = 0; k < 2; k++) {
         ranks_open(k ? &in_parts : &in_place);
-        letter_send(0, 1, &sends[0], 1, 0, HUGE);
+        msg_send(0, 1, &sends[0], 1, 0, HUGE);
         look(1, 0);
         ranks[0].asleep = 1;
-        letter_recv(1, 0, &recvs[0], 1, HUGE);
+        msg_recv(1, 0, &recvs[0], 1, HUGE);
         while (look(1, 0) > 0)
             ;
         expect_wake(0, true);
         go_on();
-        letter_check(&recvs[0], 0, HUGE);
+        msg_check(&recvs[0], 0, HUGE);
         ranks_close();
     }
 }
 
 /* A returned slot is overwritten at once, so it must be read before. */
-static void what_is_received_is_read_before_its_slot_is_given_back(void **state)
+static void a_message_is_read_before_its_slot_is_returned(void **state)
 {
     const int n = RCX_SHM_SLOTS, more = n / 2;
 
     (void)state;
     ranks_open(&in_parts);
     for (int i = 0; i < n + more; i++)
-        letter_send(0, 1, &sends[i], (uint64_t)i, (uint64_t)i, 8);
+        msg_send(0, 1, &sends[i], (uint64_t)i, (uint64_t)i, 8);
     ranks[0].asleep = ranks[0].is_up_again = true;
     for (int i = 0; i < more; i++) {
-        letter_recv_masked(1, 0, &recvs[i], 0, 0, 8);
+        msg_recv_masked(1, 0, &recvs[i], 0, 0, 8);
         assert_int_equal(recvs[i].m.tag, i);
-        letter_check(&recvs[i], (uint64_t)i, 8);
+        msg_check(&recvs[i], (uint64_t)i, 8);
     }
     assert_int_equal(sends[n].completions, 1);
     ranks[0].is_up_again = false;
     for (int i = more; i < n + more; i++) {
-        letter_recv(1, 0, &recvs[i], (uint64_t)i, 8);
+        msg_recv(1, 0, &recvs[i], (uint64_t)i, 8);
         go_on();
-        letter_check(&recvs[i], (uint64_t)i, 8);
+        msg_check(&recvs[i], (uint64_t)i, 8);
     }
     ranks_close();
 }
@@ -572,28 +572,27 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_of_every_size_arrive),
-        cmocka_unit_test(what_is_too_long_leaves_the_rest_of_memory_alone),
+        cmocka_unit_test(a_message_that_is_too_long_changes_no_other_memory),
         cmocka_unit_test(equal_tags_keep_their_order),
-        cmocka_unit_test(only_what_comes_next_is_looked_for),
-        cmocka_unit_test(many_early_messages_are_found_by_their_tags),
+        cmocka_unit_test(only_the_next_message_is_polled_for),
+        cmocka_unit_test(many_unexpected_messages_are_found_by_their_tags),
         cmocka_unit_test(tags_may_come_in_any_order),
-        cmocka_unit_test(what_nobody_asked_for_stays_where_it_is),
+        cmocka_unit_test(unexpected_messages_stay_in_the_fifo_at_first),
         cmocka_unit_test(a_receive_by_mask_gets_the_oldest_that_fits),
-        cmocka_unit_test(the_older_one_of_two_receives_gets_it),
-        cmocka_unit_test(what_is_here_is_for_the_older_receive),
-        cmocka_unit_test(a_receive_from_any_finds_what_came_early),
+        cmocka_unit_test(the_older_of_two_receives_gets_the_message),
+        cmocka_unit_test(a_message_in_the_fifo_matches_the_older_receive),
+        cmocka_unit_test(a_receive_from_any_finds_unexpected_messages),
         cmocka_unit_test(sends_wait_for_room_and_go_on),
-        cmocka_unit_test(who_is_not_reached_yet_gets_it_later),
-        cmocka_unit_test(turns_may_wrap),
+        cmocka_unit_test(messages_wait_until_the_peer_is_connected),
+        cmocka_unit_test(laps_may_wrap),
         cmocka_unit_test(a_long_message_waits_for_a_slot_to_answer),
-        cmocka_unit_test(what_cannot_be_kept_comes_later),
-        cmocka_unit_test(what_waits_for_memory_is_kept_once_there_is_some),
-        cmocka_unit_test(who_sleeps_is_woken_once),
-        cmocka_unit_test(who_never_sleeps_is_not_woken),
-        cmocka_unit_test(room_wakes_who_waits_for_it),
+        cmocka_unit_test(messages_that_cannot_be_kept_are_received_later),
+        cmocka_unit_test(messages_are_kept_once_there_is_memory),
+        cmocka_unit_test(a_sleeping_rank_is_woken_once),
+        cmocka_unit_test(a_rank_that_never_sleeps_is_not_woken),
+        cmocka_unit_test(room_wakes_the_sender_that_waits_for_it),
         cmocka_unit_test(the_answer_to_a_long_message_wakes_its_sender),
-        cmocka_unit_test(
-            what_is_received_is_read_before_its_slot_is_given_back),
+        cmocka_unit_test(a_message_is_read_before_its_slot_is_returned),
     };
 
     return cmocka_run_group_tests_name("shm_channel", tests, NULL, NULL);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "core/base/random.h"
-#include "letters.h"
+#include "shm_ranks.h"
 #include "transport/shm/mapped.h"
 
 enum { DIRECT = 1000, BLOCKS = 40, ROUNDS = 3000, LONG = 1 << 30 };
@@ -62,7 +62,7 @@ static void end(void)
 {
     for (int i = 0; i < RANKS; i++) {
         for (int j = 0; j < RANKS; j++)
-            rcx_mapping_close_all(pair_of(i, j));
+            rcx_mapping_close_all(channel_of(i, j));
         rcx_region_close_all(&ranks[i].lane);
     }
     assert_int_equal(unmaps, refuses ? 0 : maps);
@@ -103,12 +103,12 @@ static void withdraw(int rank, struct block *b)
 {
     rcx_region_withdraw(&ranks[rank].lane, b->region);
     for (int i = 0; i < RANKS; i++)
-        rcx_region_announce_gone(pair_of(rank, i));
+        rcx_region_announce_gone(channel_of(rank, i));
     drop(b);
 }
 
 /* Send out of a block. l has no buffer that is checked. */
-static void send_from(int self, int peer, struct letter *l,
+static void send_from(int self, int peer, struct test_msg *l,
                       const struct block *b, size_t at, uint64_t number,
                       size_t bytes)
 {
@@ -116,7 +116,7 @@ static void send_from(int self, int peer, struct letter *l,
     mprotect(b->at, b->bytes, PROT_READ | PROT_WRITE);
     memcpy(b->at + at, text_of(number), bytes);
     l->m.status =
-        rcx_shm_send(pair_of(self, peer), b->at + at, bytes, number, &l->m);
+        rcx_shm_send(channel_of(self, peer), b->at + at, bytes, number, &l->m);
 }
 
 static void lock(const struct block *b)
@@ -129,10 +129,10 @@ enum { BEFORE, HERE, EARLY, WHENS };
 static void pass_on(const struct block *b, size_t at, uint64_t number,
                     size_t bytes, size_t room, int when)
 {
-    struct letter s, r;
+    struct test_msg s, r;
 
     if (when == BEFORE)
-        letter_recv(1, 0, &r, number, room);
+        msg_recv(1, 0, &r, number, room);
     send_from(0, 1, &s, b, at, number, bytes);
     assert_status(s.m.status, RCX_IN_PROGRESS);
     lock(b);
@@ -140,13 +140,13 @@ static void pass_on(const struct block *b, size_t at, uint64_t number,
         go_on();
     assert_status(s.m.status, RCX_IN_PROGRESS);
     if (when != BEFORE)
-        letter_recv(1, 0, &r, number, room);
+        msg_recv(1, 0, &r, number, room);
     go_on();
-    letter_check(&r, number, bytes);
+    msg_check(&r, number, bytes);
     assert_ok(s.m.status);
 }
 
-static void messages_are_read_where_they_are(void **state)
+static void messages_are_read_in_place(void **state)
 {
     static const size_t sizes[] = {DIRECT, 1024, RING / 4, RING + 5, HUGE};
 
@@ -170,49 +170,49 @@ static void messages_are_read_where_they_are(void **state)
 
 /* A message that is too short, or partly outside of the region, must be
  * sent. */
-static void what_is_partly_inside_is_sent(void **state)
+static void a_message_partly_outside_of_a_region_is_sent(void **state)
 {
     struct block b;
-    struct letter s, r;
+    struct test_msg s, r;
 
     (void)state;
     begin(&in_parts);
     b = expose(0, 1 << 16);
     send_from(0, 1, &s, &b, 0, 1, DIRECT - 1);
     assert_ok(s.m.status);
-    letter_recv(1, 0, &r, 1, DIRECT);
+    msg_recv(1, 0, &r, 1, DIRECT);
     go_on();
-    letter_check(&r, 1, DIRECT - 1);
+    msg_check(&r, 1, DIRECT - 1);
     rcx_addr_map_remove(&ranks[0].lane.regions, &b.region->range);
     b.region->range.bytes -= 100; /* the last bytes are outside */
     rcx_addr_map_add(&ranks[0].lane.regions, &ranks[0].heap, &b.region->range);
     send_from(0, 1, &s, &b, b.bytes - 2000, 2, 2000);
     assert_ok(s.m.status);
-    letter_recv(1, 0, &r, 2, 2000);
+    msg_recv(1, 0, &r, 2, 2000);
     go_on();
-    letter_check(&r, 2, 2000);
+    msg_check(&r, 2, 2000);
     assert_int_equal(maps, 0);
     drop(&b);
     end();
 }
 
-static void what_cannot_be_mapped_goes_another_way(void **state)
+static void a_message_in_a_region_that_cannot_be_mapped_arrives(void **state)
 {
     (void)state;
     for (size_t mode = 0; mode < MODES; mode++)
         for (int budget = 0; budget < 3; budget++) {
             struct block b;
-            struct letter s, r;
+            struct test_msg s, r;
 
             begin(&modes[mode]);
-            pair_of(1, 0)->pid = 0; /* CMA fails */
+            channel_of(1, 0)->pid = 0; /* CMA fails */
             refuses = true;
             b = expose(0, 1 << 20);
             ranks[1].heap.budget = (uint64_t)budget;
-            letter_recv(1, 0, &r, 3, HUGE);
+            msg_recv(1, 0, &r, 3, HUGE);
             send_from(0, 1, &s, &b, 64, 3, HUGE);
             go_on();
-            letter_check(&r, 3, HUGE);
+            msg_check(&r, 3, HUGE);
             assert_ok(s.m.status);
             drop(&b);
             end();
@@ -220,7 +220,7 @@ static void what_cannot_be_mapped_goes_another_way(void **state)
 }
 
 /* Peers must unmap a region that is gone, and map a new one at its address. */
-static void a_region_that_is_gone_is_forgotten(void **state)
+static void a_withdrawn_region_is_unmapped(void **state)
 {
     (void)state;
     begin(&in_parts);
@@ -242,63 +242,63 @@ static void a_region_that_is_gone_is_forgotten(void **state)
 /* The FIFO to rank 1 has no slot for the notice that a region is gone, nor for
  * another RTS: rank 1 must get the notice later. Rank 2 must get it once.
  * once_more: with a new region at the same address. */
-static void tell_later(bool once_more)
+static void notify_later(bool once_more)
 {
     enum { FILL = RCX_SHM_SLOTS - 2 /* a notice, an RTS */ };
-    static struct letter fill[FILL], recvs[FILL];
+    static struct test_msg fill[FILL], recvs[FILL];
     struct block old, b;
-    struct letter s, r;
+    struct test_msg s, r;
     void *at;
 
     begin(&in_parts);
     old = expose(0, 1 << 16);
     at = old.at;
     pass_on(&old, 0, 1, 4096, 4096, HERE);
-    letter_recv(2, 0, &r, 7, 4096);
+    msg_recv(2, 0, &r, 7, 4096);
     send_from(0, 2, &s, &old, 0, 7, 4096);
     go_on();
-    letter_check(&r, 7, 4096);
+    msg_check(&r, 7, 4096);
     for (int i = 0; i < FILL; i++)
-        letter_send(0, 1, &fill[i], 9, (uint64_t)i, 8);
-    assert_null(pair_of(0, 1)->starting);
+        msg_send(0, 1, &fill[i], 9, (uint64_t)i, 8);
+    assert_null(channel_of(0, 1)->starting);
     withdraw(0, &old);
-    assert_true(rcx_region_announce_gone(pair_of(0, 2)));
+    assert_true(rcx_region_announce_gone(channel_of(0, 2)));
     assert_non_null(ranks[0].lane.gone);
     if (once_more) {
         look(1, 0); /* frees slots; rank 0 does not know yet */
         b = expose_at(0, at, 1 << 16);
         send_from(0, 1, &s, &b, 0, 2, 4096);
         lock(&b);
-        letter_recv(1, 0, &r, 2, 4096);
+        msg_recv(1, 0, &r, 2, 4096);
     }
     go_on();
     assert_null(ranks[0].lane.gone);
     assert_int_equal(maps, 2 + once_more);
     assert_int_equal(unmaps, 2);
     if (once_more) {
-        letter_check(&r, 2, 4096);
+        msg_check(&r, 2, 4096);
         assert_ok(s.m.status);
         pass_on(&b, 4096, 5, 4096, 4096, HERE);
         drop(&b);
     }
     for (int i = 0; i < FILL; i++)
-        letter_recv(1, 0, &recvs[i], 9, 8);
+        msg_recv(1, 0, &recvs[i], 9, 8);
     go_on();
     for (int i = 0; i < FILL; i++)
-        letter_check(&recvs[i], (uint64_t)i, 8);
+        msg_check(&recvs[i], (uint64_t)i, 8);
     end();
 }
 
-static void what_cannot_be_told_now_is_told_later(void **state)
+static void a_notice_that_finds_no_slot_is_sent_later(void **state)
 {
     (void)state;
-    tell_later(false);
-    tell_later(true);
+    notify_later(false);
+    notify_later(true);
 }
 
-static void give_up(struct letter *l, int self, int peer)
+static void give_up(struct test_msg *l, int self, int peer)
 {
-    rcx_shm_cancel(pair_of(self, peer), &l->m);
+    rcx_shm_cancel(channel_of(self, peer), &l->m);
 }
 
 /* After a cancel the sender must complete, and the buffer must not be
@@ -306,14 +306,14 @@ static void give_up(struct letter *l, int self, int peer)
 static void a_receive_that_is_cancelled_reads_no_more(void **state)
 {
     struct block b;
-    struct letter s, r;
+    struct test_msg s, r;
 
     (void)state;
     begin(&in_parts);
     b = expose(0, 1 << 20);
-    letter_recv(1, 0, &r, 4, HUGE);
+    msg_recv(1, 0, &r, 4, HUGE);
     send_from(0, 1, &s, &b, 0, 4, HUGE);
-    require(rcx_shm_progress(pair_of(1, 0), true) > 0);
+    require(rcx_shm_progress(channel_of(1, 0), true) > 0);
     give_up(&r, 1, 0);
     memset(r.space, 0, r.bytes); /* not checked any more */
     go_on();
@@ -338,7 +338,7 @@ static void any_number_of_regions_comes_and_goes(void **state)
     for (int i = 0; i < ROUNDS; i++) {
         struct block *b = &blocks[rcx_random(&random) % BLOCKS];
         const size_t bytes = DIRECT + rcx_random(&random) % 9000;
-        struct letter s, r;
+        struct test_msg s, r;
 
         if (!b->region) {
             *b = expose(0, 4096 * (3 + rcx_random(&random) % 6));
@@ -348,12 +348,12 @@ static void any_number_of_regions_comes_and_goes(void **state)
             withdraw(0, b);
             continue;
         }
-        letter_recv(1 + i % 2, 0, &r, (uint64_t)i, bytes);
+        msg_recv(1 + i % 2, 0, &r, (uint64_t)i, bytes);
         send_from(0, 1 + i % 2, &s, b, rcx_random(&random) % (b->bytes - bytes),
                   (uint64_t)i, bytes);
         lock(b);
         go_on();
-        letter_check(&r, (uint64_t)i, bytes);
+        msg_check(&r, (uint64_t)i, bytes);
         assert_ok(s.m.status);
     }
     for (int i = 0; i < BLOCKS; i++)
@@ -362,19 +362,19 @@ static void any_number_of_regions_comes_and_goes(void **state)
     end();
 }
 
-static void areas_are_found_by_any_address(void **state)
+static void ranges_are_found_by_any_address(void **state)
 {
     struct rcx_heap heap = RCX_HEAP_INIT;
-    struct rcx_addr_map areas = {0};
+    struct rcx_addr_map range_map = {0};
     struct rcx_addr_range range[BLOCKS];
 
     (void)state;
-    assert_null(rcx_addr_map_find(&areas, 5, 1));
+    assert_null(rcx_addr_map_find(&range_map, 5, 1));
     for (int i = 0; i < BLOCKS; i++) {
         const int k = i * 17 % BLOCKS; /* out of order */
 
         range[k] = (struct rcx_addr_range){(uintptr_t)k * 100 + 50, 30};
-        assert_true(rcx_addr_map_add(&areas, &heap, &range[k]));
+        assert_true(rcx_addr_map_add(&range_map, &heap, &range[k]));
     }
     for (int gone = 0; gone <= BLOCKS; gone++) {
         for (uintptr_t at = 0; at < BLOCKS * 100; at++)
@@ -383,27 +383,27 @@ static void areas_are_found_by_any_address(void **state)
                 const bool is_in =
                     k >= (uintptr_t)gone && in >= 50 && in + bytes <= 80;
 
-                require(rcx_addr_map_find(&areas, at, bytes) ==
+                require(rcx_addr_map_find(&range_map, at, bytes) ==
                         (is_in ? &range[k] : NULL));
             }
         if (gone < BLOCKS)
-            rcx_addr_map_remove(&areas, &range[gone]);
+            rcx_addr_map_remove(&range_map, &range[gone]);
     }
-    rcx_heap_free(&heap, areas.list);
+    rcx_heap_free(&heap, range_map.list);
     assert_int_equal(heap.live, 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(messages_are_read_where_they_are),
-        cmocka_unit_test(what_is_partly_inside_is_sent),
-        cmocka_unit_test(what_cannot_be_mapped_goes_another_way),
-        cmocka_unit_test(a_region_that_is_gone_is_forgotten),
-        cmocka_unit_test(what_cannot_be_told_now_is_told_later),
+        cmocka_unit_test(messages_are_read_in_place),
+        cmocka_unit_test(a_message_partly_outside_of_a_region_is_sent),
+        cmocka_unit_test(a_message_in_a_region_that_cannot_be_mapped_arrives),
+        cmocka_unit_test(a_withdrawn_region_is_unmapped),
+        cmocka_unit_test(a_notice_that_finds_no_slot_is_sent_later),
         cmocka_unit_test(a_receive_that_is_cancelled_reads_no_more),
         cmocka_unit_test(any_number_of_regions_comes_and_goes),
-        cmocka_unit_test(areas_are_found_by_any_address),
+        cmocka_unit_test(ranges_are_found_by_any_address),
     };
 
     return cmocka_run_group_tests_name("shm_mapped", tests, NULL, NULL);

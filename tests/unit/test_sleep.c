@@ -69,7 +69,7 @@ static void count_wake(struct rcx_transport *t)
 
 /* The sleeper does not know the deadline of an operation that starts, so it
  * must be woken, once. */
-static void what_starts_wakes_who_sleeps_once(void **state)
+static void an_operation_that_starts_wakes_a_sleeper_once(void **state)
 {
     rcx_request_t *requests[RANKS], *more[RANKS], *again[RANKS];
     struct rcx_transport_ops ops;
@@ -108,7 +108,7 @@ static void what_starts_wakes_who_sleeps_once(void **state)
 
 /* In a single process, a send completes at once and completes a receive, for
  * which another thread may sleep. */
-static void what_is_over_at_once_wakes_who_sleeps(void **state)
+static void an_operation_that_completes_at_once_wakes_a_sleeper(void **state)
 {
     int64_t word[2] = {0, 7};
     rcx_request_t *recv, *send;
@@ -152,7 +152,7 @@ static rcx_status_t receive_at_once(struct rcx_transport *t, int peer,
     return status;
 }
 
-static void what_came_at_the_start_is_not_slept_over(void **state)
+static void a_message_received_at_the_start_prevents_sleep(void **state)
 {
     rcx_request_t *requests[RANKS];
     struct rcx_transport_ops ops;
@@ -187,7 +187,7 @@ static void try_to_sleep(rcx_request_t *request, rcx_status_t status, void *arg)
 
 /* Within the first of two callbacks rcx_arm() must fail, as the second one is
  * due. */
-static void callbacks_that_are_due_are_not_slept_over(void **state)
+static void callbacks_that_are_due_prevent_sleep(void **state)
 {
     rcx_request_t *requests[RANKS], *more[RANKS];
     rcx_status_t first = RCX_OK, last = RCX_ERR_INTERNAL;
@@ -214,10 +214,10 @@ static void callbacks_that_are_due_are_not_slept_over(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_starts_wakes_who_sleeps_once),
-        cmocka_unit_test(what_is_over_at_once_wakes_who_sleeps),
-        cmocka_unit_test(what_came_at_the_start_is_not_slept_over),
-        cmocka_unit_test(callbacks_that_are_due_are_not_slept_over),
+        cmocka_unit_test(an_operation_that_starts_wakes_a_sleeper_once),
+        cmocka_unit_test(an_operation_that_completes_at_once_wakes_a_sleeper),
+        cmocka_unit_test(a_message_received_at_the_start_prevents_sleep),
+        cmocka_unit_test(callbacks_that_are_due_prevent_sleep),
     };
 
     return cmocka_run_group_tests_name("sleep", tests, NULL, NULL);

@@ -323,7 +323,7 @@ static void call_from_op(struct job *job, int rank, void *arg)
     close_scene(&s, job, rank);
 }
 
-static void need_21_an_op_that_calls_rcx_is_told_busy(void **state)
+static void need_21_an_op_that_calls_rcx_gets_busy(void **state)
 {
     (void)state;
     for (int size = 2; size <= 4; size++)
@@ -424,7 +424,7 @@ static void free_early(struct job *job, int rank, void *arg)
     close_scene(s, job, rank);
 }
 
-static void need_21_what_a_thread_waits_for_may_be_freed_early(void **state)
+static void need_21_communicator_and_op_may_be_freed_during_a_wait(void **state)
 {
     (void)state;
     for (int size = 2; size <= 3; size++)
@@ -445,7 +445,7 @@ static void give_up(int number, void *arg)
 
 /* Wait for an operation that never completes: in MULTIPLE on several
  * threads. */
-static void wait_in_vain(struct waits *w, rcx_thread_mode_t mode)
+static void wait_until_failure(struct waits *w, rcx_thread_mode_t mode)
 {
     struct crew waiters = {.size = 0};
     int x = 1;
@@ -462,7 +462,7 @@ static void wait_in_vain(struct waits *w, rcx_thread_mode_t mode)
         RCX_ERR_COMM_FAILED);
 }
 
-static void hear_of_it(rcx_context_t *context, rcx_comm_t *comm)
+static void await_failure(rcx_context_t *context, rcx_comm_t *comm)
 {
     rcx_error_info_t info;
 
@@ -483,9 +483,9 @@ static void abort_one(struct job *job, int rank, void *arg)
         require_ok(rcx_comm_dup(world_of(job, rank), &w.scene.comm));
         if (rank == 0) { /* other ranks never enter */
             crew_add(&crew, give_up, &w);
-            wait_in_vain(&w, job->contexts[0]->threads);
+            wait_until_failure(&w, job->contexts[0]->threads);
         } else {
-            hear_of_it(job->contexts[rank], w.scene.comm);
+            await_failure(job->contexts[rank], w.scene.comm);
         }
         crew_join(&crew);
         require_ok(rcx_comm_free(&w.scene.comm));
@@ -531,8 +531,9 @@ int main(void)
         cmocka_unit_test(need_21_a_second_start_is_busy_beside_a_blocking_call),
         cmocka_unit_test(a_second_start_is_busy_beside_an_op),
         cmocka_unit_test(need_21_starts_that_race_are_right_or_busy),
-        cmocka_unit_test(need_21_an_op_that_calls_rcx_is_told_busy),
-        cmocka_unit_test(need_21_what_a_thread_waits_for_may_be_freed_early),
+        cmocka_unit_test(need_21_an_op_that_calls_rcx_gets_busy),
+        cmocka_unit_test(
+            need_21_communicator_and_op_may_be_freed_during_a_wait),
         cmocka_unit_test(need_21_any_thread_may_abort_in_any_mode),
         cmocka_unit_test(need_21_single_is_one_thread_for_all),
     };

@@ -192,7 +192,7 @@ static void await_again(struct pipe *p)
 
         crew_await(&p->started, k + 1);
         wait_for(a, k);
-        members_judge(a);
+        members_verify(a);
         atomic_store(&p->finished, k + 1);
     }
 }
@@ -367,7 +367,7 @@ static void go_on(rcx_request_t *request, rcx_status_t status, void *arg)
     require_ok(status);
     require(request == c->attempt.request);
     require(atomic_fetch_add(c->inside, 1) == 0);
-    members_judge(&c->attempt);
+    members_verify(&c->attempt);
     attempt_close(&c->attempt);
     c->length = length;
     if (length < LINKS)
@@ -434,7 +434,7 @@ static void handle(rcx_request_t *request, rcx_status_t status, void *arg)
 
     (void)request;
     require_ok(status);
-    members_judge(&e->attempt);
+    members_verify(&e->attempt);
     attempt_close(&e->attempt);
     free(e);
     atomic_fetch_add(&loop->done, 1);

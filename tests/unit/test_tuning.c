@@ -132,7 +132,7 @@ static void cores_are_shared_by_more_ranks_than_there_are(void **state)
 
 /* Files with the same rules must have the same hash, whatever their layout
  * is. */
-static void the_hash_is_of_what_is_said(void **state)
+static void the_hash_depends_on_rules_and_not_on_layout(void **state)
 {
     static const char *const texts[] = {"bcast tree\n",
                                         "# to all\n  bcast   tree # down\n",
@@ -240,9 +240,9 @@ static void faults_are_named(void **state)
     assert_wrong("allreduce ring:segmnt=4\n", "line 1", "no parameter",
                  "segment");
     assert_wrong("allreduce ring:segment=x\n", "line 1", "segment", "");
-    assert_wrong("machine alpha=1us bta=1ns\n", "line 1", "a machine has",
-                 "beta");
-    assert_wrong("machine alpha\n", "line 1", "a machine has", "");
+    assert_wrong("machine alpha=1us bta=1ns\n", "line 1",
+                 "machine: valid are alpha", "beta");
+    assert_wrong("machine alpha\n", "line 1", "machine: valid are alpha", "");
     assert_wrong("machine alpha=4\n", "line 1", "0.4us", "");
     assert_wrong("machine alpha=.5.us\n", "line 1", "0.4us", "");
 }
@@ -287,7 +287,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         TEST(every_condition_is_asked),
         TEST(cores_are_shared_by_more_ranks_than_there_are),
-        TEST(the_hash_is_of_what_is_said),
+        TEST(the_hash_depends_on_rules_and_not_on_layout),
         TEST(a_machine_has_prices),
         TEST(rules_between_nodes_are_of_their_machine),
         TEST(faults_are_named),

@@ -15,7 +15,7 @@
 #include "core/base/random.h"
 #include "core/run/detect/poll.h"
 
-enum { MOST = 17, STARTS = 3, PATIENCE = 100000, CANARY = 0x5A };
+enum { MOST = 17, STARTS = 3, MOST_TURNS = 100000, CANARY = 0x5A };
 static struct job_options network = {.seed = 1};
 #define DEADLINE_NS INT64_C(1000000000)
 
@@ -180,7 +180,7 @@ static void run(struct job *job, uint64_t seed, size_t most, bool in_place)
     close_exchange(&e);
 }
 
-static void sparse_counts_that_nobody_else_knows(void **state)
+static void sparse_counts_need_not_be_known_to_other_ranks(void **state)
 {
     static const char *const methods[] = {
         "bruck", "bruck:limit=0", "bruck:limit=20", "bruck:radix=3,limit=1G"};
@@ -340,7 +340,7 @@ static void listen(struct job *job)
 /* Whether all ranks complete, except for rank but (-1: no exception). */
 static bool ends(struct exchange *e, int but)
 {
-    for (int turn = 0; turn < PATIENCE; turn++) {
+    for (int turn = 0; turn < MOST_TURNS; turn++) {
         int active = 0;
 
         for (int r = 0; r < e->p; r++) {
@@ -478,7 +478,7 @@ memory_that_runs_out_between_the_steps_fails_on_all_ranks(void **state)
 }
 
 /* The blocks are long enough for acks, so all ranks wait for each other. */
-static void a_rank_that_is_gone_between_the_steps_fails_on_all(void **state)
+static void a_rank_that_stops_between_the_steps_fails_all(void **state)
 {
     (void)state;
     for (int victim = 0; victim < 4; victim++) {
@@ -575,11 +575,11 @@ static void a_type_may_be_freed_while_the_first_step_is_under_way(void **state)
 int main(int argc, char **argv)
 {
     static const struct CMUnitTest over_ucx[] = {
-        cmocka_unit_test(sparse_counts_that_nobody_else_knows),
+        cmocka_unit_test(sparse_counts_need_not_be_known_to_other_ranks),
         cmocka_unit_test(blocking_calls_take_both_steps),
     };
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sparse_counts_that_nobody_else_knows),
+        cmocka_unit_test(sparse_counts_need_not_be_known_to_other_ranks),
         cmocka_unit_test(blocking_calls_take_both_steps),
         cmocka_unit_test(a_persistent_request_takes_the_first_step_once),
         cmocka_unit_test(a_call_like_an_earlier_one_allocates_nothing),
@@ -588,7 +588,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_first_step_that_fails_ends_the_call),
         cmocka_unit_test(
             memory_that_runs_out_between_the_steps_fails_on_all_ranks),
-        cmocka_unit_test(a_rank_that_is_gone_between_the_steps_fails_on_all),
+        cmocka_unit_test(a_rank_that_stops_between_the_steps_fails_all),
         cmocka_unit_test(a_start_that_is_refused_takes_both_steps_later),
         cmocka_unit_test(a_type_may_be_freed_while_the_first_step_is_under_way),
     };

@@ -34,7 +34,7 @@ static void join_and_close(struct calls *c, struct job *job)
 
 /* ---- Waits with a timeout ------------------------------------------------ */
 
-static void wait_for_gives_up_and_the_operation_goes_on(void **state)
+static void wait_for_times_out_and_the_operation_continues(void **state)
 {
     struct calls c;
     struct job job;
@@ -121,7 +121,7 @@ int __wrap_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
     return __real_ppoll(fds, n, timeout, mask);
 }
 
-static void who_waits_asleep_wakes_when_the_time_is_up(void **state)
+static void a_wait_that_sleeps_ends_when_its_time_is_up(void **state)
 {
     struct calls c;
     struct job job;
@@ -224,7 +224,7 @@ static void count_call(rcx_request_t *request, rcx_status_t status, void *arg)
 }
 
 /* A callback does not count as a report. */
-static void what_a_call_has_returned_is_not_reported_again(void **state)
+static void a_request_that_was_returned_is_not_reported_again(void **state)
 {
     rcx_request_t *requests[SEVERAL] = {NULL};
     int called = 0, done;
@@ -254,7 +254,7 @@ static void what_a_call_has_returned_is_not_reported_again(void **state)
 
 /* Each request completes in its start. The first one must not hide the
  * others. */
-static void who_is_started_again_and_again_keeps_none_waiting(void **state)
+static void a_request_that_is_restarted_does_not_starve_others(void **state)
 {
     rcx_request_t *requests[SEVERAL];
     int32_t in = 1, out[SEVERAL];
@@ -372,7 +372,7 @@ static void share(struct job *job, int rank, void *arg)
     require(s.reports[SEVERAL] == 2);
 }
 
-static void threads_that_wait_for_the_same_share_them(void **state)
+static void threads_that_wait_for_the_same_requests_share_them(void **state)
 {
     (void)state;
     for (int thread = 0; thread <= 1; thread++)
@@ -384,7 +384,7 @@ static void threads_that_wait_for_the_same_share_them(void **state)
 
 static struct capture said = {.asks_for_name = true};
 
-static rcx_context_t *open_alone(void)
+static rcx_context_t *open_single(void)
 {
     const rcx_params_t params = {
         .field_mask = RCX_PARAM_LOG, .log = capture_line, .log_arg = &said};
@@ -406,7 +406,7 @@ static rcx_request_t *start_alone(rcx_context_t *context)
 
 static void wrong_arguments_of_waits_are_named(void **state)
 {
-    rcx_context_t *contexts[2] = {open_alone(), open_alone()};
+    rcx_context_t *contexts[2] = {open_single(), open_single()};
     rcx_request_t *requests[3] = {NULL, start_alone(contexts[0]), NULL};
     rcx_request_t *freed;
     size_t index = 7;
@@ -441,17 +441,17 @@ static void wrong_arguments_of_waits_are_named(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wait_for_gives_up_and_the_operation_goes_on),
+        cmocka_unit_test(wait_for_times_out_and_the_operation_continues),
         cmocka_unit_test(wait_for_no_time_makes_progress_once),
         cmocka_unit_test(a_deadline_that_passes_ends_wait_for),
-        cmocka_unit_test(who_waits_asleep_wakes_when_the_time_is_up),
+        cmocka_unit_test(a_wait_that_sleeps_ends_when_its_time_is_up),
         cmocka_unit_test(wait_any_reports_each_once_in_the_order_of_their_ends),
         cmocka_unit_test(wait_any_waits_until_one_is_complete),
-        cmocka_unit_test(what_a_call_has_returned_is_not_reported_again),
-        cmocka_unit_test(who_is_started_again_and_again_keeps_none_waiting),
+        cmocka_unit_test(a_request_that_was_returned_is_not_reported_again),
+        cmocka_unit_test(a_request_that_is_restarted_does_not_starve_others),
         cmocka_unit_test(where_there_is_none_to_wait_for_the_index_is_n),
         cmocka_unit_test(an_operations_error_is_returned_with_its_index),
-        cmocka_unit_test(threads_that_wait_for_the_same_share_them),
+        cmocka_unit_test(threads_that_wait_for_the_same_requests_share_them),
         cmocka_unit_test(wrong_arguments_of_waits_are_named),
     };
 

@@ -161,7 +161,7 @@ static int open_library(const char *path, struct library *l)
     l->ns = malloc((size_t)options.rounds * sizeof *l->ns);
     if (!l->init || !l->finalize || !l->world || !l->barrier || !l->mem_alloc ||
         !l->coll || !l->ns || l->init(&params, &l->context) != RCX_OK) {
-        fprintf(stderr, "bench_builds: %s: is no RCX that works\n", path);
+        fprintf(stderr, "bench_builds: %s: is not a working librcx\n", path);
         return 1;
     }
     l->comm = l->world(l->context);
@@ -358,8 +358,8 @@ int main(int argc, char **argv)
     if (!coll_of(options.coll) || options.rounds < 1 || options.libraries < 1 ||
         options.libraries > LIBRARIES_MOST) {
         fprintf(stderr,
-                "bench_builds: needs a collective that it knows, a "
-                "round, and 1 to %d libraries\n",
+                "bench_builds: needs a known collective, at least one round, "
+                "and 1 to %d libraries\n",
                 LIBRARIES_MOST);
         return 2;
     }

@@ -115,7 +115,7 @@ static int join(int argc, char **argv, const char *directory,
     int file;
 
     if (!rank || !size || atoi(size) > MAX_RANKS) {
-        fprintf(stderr, "bench: no task of a Slurm job of up to %d\n",
+        fprintf(stderr, "bench: not a task of a Slurm job of up to %d tasks\n",
                 MAX_RANKS);
         return 2;
     }

@@ -81,14 +81,15 @@ void info_print_config(void)
 {
     struct rcx_option o;
 
-    printf("Environment variables   (* set, ! set to what is not valid)\n\n");
+    printf("Environment variables   (* set, ! set to an invalid value)\n"
+           "\n");
     for (int i = 0; rcx_option_at(i, &o); i++)
         print_option(&o);
     printf("  RCX_UCX_...\n");
     info_print_wrapped("      ",
-                       "UCX's own variables, for RCX alone: RCX_UCX_TLS is "
-                       "UCX_TLS to RCX and to no other user of UCX in the "
-                       "process; ucx_info -c lists them");
+                       "UCX's own variables, for RCX alone: RCX_UCX_TLS "
+                       "replaces UCX_TLS for RCX, and for no other user of UCX "
+                       "in the process; ucx_info -c lists them");
     print_ucx_variables_set();
     printf("\n");
 }
@@ -101,7 +102,8 @@ void info_print_changed(void)
     struct rcx_option o;
     int n = 0;
 
-    printf("Environment variables that are set   (! to what is not valid)\n\n");
+    printf("Environment variables that are set   (! to an invalid value)\n"
+           "\n");
     for (int i = 0; rcx_option_at(i, &o); i++) {
         const enum info_source source = info_read_option(&o, &scratch);
 

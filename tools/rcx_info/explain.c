@@ -67,8 +67,7 @@ static struct offer offer_of(const struct rcx_algo *algo, struct rcx_shape s,
         snprintf(o.text, sizeof o.text, "keeps order level %s",
                  rcx_order_name(rcx_algo_order(algo, &s)));
     else
-        snprintf(o.text, sizeof o.text,
-                 "goes by cores, whose turns have no price");
+        snprintf(o.text, sizeof o.text, "has no price where ranks share cores");
     return o;
 }
 
@@ -119,16 +118,17 @@ static void print_reason(const struct rcx_config *config,
         rcx_method_by_rule(s, needed, &config->tuning, &m);
 
     if (spec->algo && spec->algo == chosen->algo)
-        printf("because %s asks for it\n", rcx_colls[s->coll].variable);
+        printf("as %s prescribes it\n", rcx_colls[s->coll].variable);
     else if (!rule)
-        printf("because it costs least, and no rule suits\n");
+        printf("as it has the lowest price, and no rule applies\n");
     else {
         if (rule->is_users)
             printf("by the rule in line %d of %s", rule->line,
                    config->tuning_path);
         else
             print_own_rule(rule->line);
-        printf("%s\n", rule->spec.algo ? "" : ", which takes what costs least");
+        printf("%s\n",
+               rule->spec.algo ? "" : ", which selects the lowest price");
     }
 }
 
@@ -180,7 +180,8 @@ int info_explain(const struct info_question *q, const struct rcx_config *config)
         return USAGE;
     }
     if (q->nodes > q->ranks) {
-        fprintf(stderr, "rcx_info: --nodes %d: more than ranks\n", q->nodes);
+        fprintf(stderr, "rcx_info: --nodes %d: more nodes than ranks\n",
+                q->nodes);
         return USAGE;
     }
     s.size = q->ranks;

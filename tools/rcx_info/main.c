@@ -29,14 +29,15 @@ static const char usage[] =
     "  -c, --config       the environment variables, and what they are set to\n"
     "  -t, --types        which op is defined on which type\n"
     "  -a, --algorithms   algorithms of each collective: order level, cost, source\n"
-    "  -l, --launch       what RCX sees of the launcher of this process, and which\n"
-    "                     way messages take to the other ranks of its job, all of\n"
-    "                     which have to call this\n"
-    "  -e, --explain COLLECTIVE  which method a call gets, and what others would\n"
-    "                     cost: of --bytes B (64K; of a block, where there are some),\n"
-    "                     on --ranks N (4) of --nodes K (1), --scattered over them,\n"
-    "                     which share --cores C, --bound to one each, in turns\n"
-    "      --markdown     the algorithms as a table, which is docs/reference/algorithms.md\n"
+    "  -l, --launch       what this process's launcher provides, and which transport\n"
+    "                     reaches each other rank of its job; all ranks of the job\n"
+    "                     must run this\n"
+    "  -e, --explain COLLECTIVE  the method that a call gets, and the prices of all\n"
+    "                     others. The call: --bytes B of the vector or of a block\n"
+    "                     (64K), --ranks N (4), --nodes K (1), --scattered: ranks are\n"
+    "                     dealt to nodes in turn, --cores C: cores that the ranks\n"
+    "                     share, --bound: each rank is bound to one core, in turn\n"
+    "      --markdown     the algorithms as in docs/reference/algorithms.md\n"
     "  -h, --help         print this and exit\n"
     "  -V, --version      print the version and exit\n"
     "\n"
@@ -202,7 +203,7 @@ static void describe_parameter(const struct rcx_param *p,
     else if (p->names)
         append(text, " (%s)", p->names[p->usual]);
     else if (p->usual == INT64_MAX)
-        append(text, " (without end)");
+        append(text, " (no limit)");
     else
         append(text, " (%lld)", (long long)p->usual);
     append(text, ": %s", p->doc);
@@ -475,9 +476,7 @@ static int parse(int argc, char **argv, struct info_question *q)
         }
     }
     if (optind < argc) {
-        fprintf(stderr,
-                "rcx_info: %s: not an option (rcx_info --help says "
-                "more)\n",
+        fprintf(stderr, "rcx_info: %s: not an option (try rcx_info --help)\n",
                 argv[optind]);
         exit(2);
     }

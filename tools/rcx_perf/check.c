@@ -347,8 +347,8 @@ static void check_rest(struct findings *f, const char *buffer, const char *name)
     for (size_t i = 0; i < end; i++)
         if ((unsigned char)buffer[i] != POISON && begin_finding(f))
             fprintf(stderr,
-                    "byte %zu of %s, which is not the result's, was "
-                    "written\n",
+                    "byte %zu of %s was written, which is not part of the "
+                    "result\n",
                     i, name);
 }
 
@@ -436,7 +436,7 @@ rcx_status_t perf_row_check(struct perf_job *job, struct perf_row *row)
         status = check_once(&f, job, o->inject && f.iteration == n - 1);
     }
     if (f.count > SHOWN)
-        fprintf(stderr, "rcx_perf: rank %d: and %ld more like these\n",
+        fprintf(stderr, "rcx_perf: rank %d: %ld more errors like these\n",
                 job->rank, f.count - SHOWN);
     row->checked = rcx_coll_has_data(o->coll->row) ? f.iteration : 0;
     wrong = f.count > 0;

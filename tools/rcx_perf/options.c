@@ -29,30 +29,31 @@ static const char usage[] =
     "                       a message from each rank of the first half to one of the\n"
     "                       second, and back\n"
     "  -a, --algo METHOD    NAME[:PARAMETER=VALUE,...], as the library's variables\n"
-    "                       take it; rcx_info --algorithms lists what there is; all:\n"
-    "                       each that can do it, one after another. Default: what\n"
-    "                       the environment says, or RCX's own choice\n"
+    "                       take it; rcx_info --algorithms lists them; all: each\n"
+    "                       that supports the call, one after another. Default: the\n"
+    "                       environment's setting, or RCX's own choice\n"
     "      --segments LIST  with --algo all: each with segments of each of these\n"
     "                       sizes, as in 0,64K (0: none). The table then has a column\n"
     "                       for collective, algorithm, parameters and segment each\n"
-    "  -t, --type NAME      of elements (float64); struct: a char and a double, which\n"
-    "                       is a type of the user's, with its op user\n"
-    "  -o, --op NAME        (sum)\n"
-    "      --root RANK      of collectives that have one (0)\n"
+    "  -t, --type NAME      type of elements (float64); struct: a char and a double,\n"
+    "                       as a user-defined type, whose user-defined op is user\n"
+    "  -o, --op NAME        op of a reduction (sum)\n"
+    "      --root RANK      root of a rooted collective (0)\n"
     "      --in-place       the result replaces the operand, or the block of it\n"
     "      --uneven         blocks of 0, 1, 2, 0, ... times the size, the last one\n"
-    "                       first, with gaps between them, for collectives that are\n"
-    "                       told how long they are, and where\n"
-    "      --gaps           the last one first, with gaps, and all of one length\n"
-    "      --vectors N      of allreduce_many, that are reduced as one (4), and by\n"
-    "                       --uneven are uneven; of sendrecv, messages that are under\n"
-    "                       way at once, by requests where they are several (1)\n"
+    "                       first in memory, with gaps between them, for collectives\n"
+    "                       with counts and displacements\n"
+    "      --gaps           the same, with blocks of equal length\n"
+    "      --vectors N      allreduce_many: vectors that are reduced as one (4), of\n"
+    "                       different lengths with --uneven; sendrecv: messages in\n"
+    "                       flight at once, by requests if more than one (1)\n"
     "      --nonblocking    start, wait and free a request\n"
-    "      --persistent     one request for a size, prepared outside the time\n"
+    "      --persistent     one persistent request for a size, created before it is\n"
+    "                       timed\n"
     "\n"
-    "Sizes: bytes of the vector, of each where there are several, of a message, or of\n"
-    "a block where a rank gives or gets a block for each rank (all but allreduce,\n"
-    "reduce, bcast, scan, exscan); K, M, G: powers of 1024. A barrier has none.\n"
+    "Sizes: bytes of the vector, of each of several vectors, of a message, or of a\n"
+    "block where a rank has a block for each rank (all but allreduce, reduce, bcast,\n"
+    "scan, exscan); K, M, G: powers of 1024. A barrier has none.\n"
     "      --min BYTES      (8)\n"
     "      --max BYTES      (4M)\n"
     "      --factor N       from one size to the next (2)\n"
@@ -60,17 +61,18 @@ static const char usage[] =
     "Times\n"
     "  -m, --mode sync      (default) new data and a barrier before every iteration;\n"
     "                       an iteration's time is that of its slowest rank\n"
-    "                       A message's time: that of a round trip over their number\n"
+    "                       A message's time: that of a round trip divided by the\n"
+    "                       number of its messages\n"
     "      --mode loop      iterations back to back over the same data; the average\n"
     "                       time of each rank\n"
     "      --mode report-to-root\n"
     "                       each iteration ends with a report of all ranks to rank 0,\n"
     "                       so that none begins before the last has ended; least,\n"
-    "                       mean, standard deviation and largest on its clock\n"
+    "                       mean, standard deviation and largest on rank 0's clock\n"
     "      --sample NAME    the same as --mode\n"
-    "  -n, --iters N        for each size. Default: 20 to 10000, what fills the time\n"
+    "  -n, --iters N        for each size. Default: 20 to 10000, to fill --time\n"
     "      --time SECONDS   to fill for each size (0.4)\n"
-    "      --warmup N       iterations before that (20)\n"
+    "      --warmup N       untimed iterations before these (20)\n"
     "\n"
     "Check\n"
     "      --check[=N]      N more iterations for each size (3 to 50), apart from the\n"
@@ -86,7 +88,7 @@ static const char usage[] =
     "  -V, --version        print the library's version and exit\n"
     "\n"
     "Exit status: 0; 1 an element was wrong or the library failed; 2 wrong usage, or\n"
-    "nothing that RCX offers (the op is not defined on the type, ...).\n";
+    "a call that RCX does not support (the op is not defined on the type, ...).\n";
 
 const char *perf_op_name(const struct perf_options *o)
 {
@@ -111,7 +113,7 @@ refuse(const char *format, ...)
         va_start(args, format);
         vfprintf(stderr, format, args);
         va_end(args);
-        fputs(" (rcx_perf --help says more)\n", stderr);
+        fputs(" (try rcx_perf --help)\n", stderr);
     }
     perf_exit(EXIT_USAGE);
 }
@@ -350,11 +352,13 @@ static void check_collective(const struct perf_options *o, bool has_op)
     if (has_op && !rcx_colls[coll].reduces)
         refuse("--op %s: %s has no op", o->op->name, o->coll->name);
     if (o->in_place && (o->coll->is_messages || !has_place(coll)))
-        refuse("--in-place: no rank gives and gets in %s", o->coll->name);
+        refuse("--in-place: no rank has both an operand and a result in %s",
+               o->coll->name);
     if (o->uneven && !o->coll->irregular)
-        refuse("--uneven: %s has no blocks of several lengths", o->coll->name);
+        refuse("--uneven: %s has no blocks of different lengths",
+               o->coll->name);
     if (o->gaps && !perf_has_places(o->coll))
-        refuse("--gaps: %s is not told where blocks lie", o->coll->name);
+        refuse("--gaps: %s takes no displacements of blocks", o->coll->name);
     if (o->inject && !rcx_coll_has_data(coll))
         refuse("--inject: %s has no results", o->coll->name);
 }
@@ -362,13 +366,15 @@ static void check_collective(const struct perf_options *o, bool has_op)
 static void check_list(const struct perf_options *o)
 {
     if (o->vectors > 0 && o->coll->vectors == 0)
-        refuse("--vectors %d: %s has one", o->vectors, o->coll->name);
+        refuse("--vectors %d: %s has one vector only", o->vectors,
+               o->coll->name);
     if (!o->coll->is_messages)
         return;
     if (o->algo || o->all)
         refuse("--algo: %s has no algorithms", o->coll->name);
     if (o->mode == MODE_REPORT)
-        refuse("--mode: %s ends with the answer, and takes no report",
+        refuse("--mode report-to-root: %s has no such mode, as the reply ends "
+               "each round trip",
                o->coll->name);
     if (o->vectors > 1 && o->form == FORM_BLOCKING)
         refuse("--vectors %d: several messages at once need --nonblocking or "
@@ -379,7 +385,7 @@ static void check_list(const struct perf_options *o)
 static void check_together(const struct perf_options *o)
 {
     if (o->op->op == PERF_OP_USER && o->type->class != CLASS_STRUCT)
-        refuse("--op user: is for --type struct");
+        refuse("--op user: needs --type struct");
     if (o->segment_count > 0 && !o->all)
         refuse("--segments: needs --algo all");
     if (o->inject && !o->check)

@@ -140,7 +140,8 @@ static void print_what(const struct perf_job *job)
         printf(", %s", o->op->name);
     if (rcx_coll_is_rooted(coll))
         printf(" %s rank %d",
-               rcx_colls[coll].getter == RCX_WHO_ROOT ? "to" : "from", o->root);
+               rcx_colls[coll].getter == RCX_RANKS_ROOT ? "to" : "from",
+               o->root);
     printf("; %d rank%s\n# %s%s%s; rcx_init() took up to %.1f ms "
            "and %.1f MiB\n",
            job->size, job->size == 1 ? "" : "s", perf_form_name(o->form),
@@ -173,8 +174,8 @@ static void begin_table(const struct perf_job *job)
            mode->text, unit_of(job), mode->figures[mode->typical]);
     if (job->options.coll->is_messages)
         printf(
-            "# Times are of a message: of a round trip, over the messages in "
-            "it.\n");
+            "# Times are per message: of a round trip, divided by its number "
+            "of messages.\n");
     printf("#\n");
     printf("#%*s %*s ", table.bytes - 1, "bytes", table.count, "count");
     for (int k = 0; k < PARTS; k++)
@@ -212,8 +213,8 @@ static void table_row(const struct perf_job *job, const struct perf_row *row)
 static void end_table(const struct perf_job *job)
 {
     if (table.fewest < ENOUGH && mode_of(job)->has_p99)
-        printf("# *: of fewer than %d iterations (%ld at least), so close to "
-               "the maximum\n",
+        printf("# *: of fewer than %d iterations (%ld at least), so p99 is "
+               "near the maximum\n",
                ENOUGH, table.fewest);
     if (table.checked > 0)
         printf("# checked: %ld iterations, apart from the timed ones: %s\n",

@@ -11,7 +11,7 @@
 void sim_exit_without_memory(void)
 {
     fflush(stdout);
-    fputs("rcx_sim: no memory: fewer ranks, or elements, need less\n", stderr);
+    fputs("rcx_sim: out of memory: try fewer ranks or elements\n", stderr);
     exit(EXIT_FAILURE);
 }
 
@@ -99,7 +99,7 @@ void sim_require_fit(const struct simulated_call *call)
     const struct rcx_algo *algo = call->algo;
 
     if (!rcx_algo_fits(algo, &call->shape))
-        sim_refuse("%s %s does not do this on %d ranks: it needs %s",
+        sim_refuse("%s %s does not work for this call on %d ranks: it needs %s",
                    rcx_coll_name(algo->coll), algo->name, call->shape.size,
                    algo->needs);
 }

@@ -103,7 +103,7 @@ int main(int argc, char **argv)
         rcx_heap_free(&heap, o.sizes);
         return status;
     }
-    sim_refuse("%s: no such command; there are %s", argv[1],
+    sim_refuse("%s: no such command; valid are %s", argv[1],
                rcx_suggest_list(argv[1], commands, sizeof *commands, offer,
                                 sizeof offer));
 }

@@ -21,31 +21,34 @@ enum { SVG = 254, AGAIN, VARIANTS, MIN, MAX, FACTOR, ROUNDS, TIME, RATIO };
 
 static const char doc[] =
     "As in: rcxrun -n 4 rcx_tune -o my.tuning\n\n"
-    "Times the methods of collectives beside each other, in turns, for so many "
-    "ranks on so many nodes as the launcher has started, and writes rules for "
-    "RCX_TUNING=FILE. Without a file: how far RCX's choices are from the best."
+    "Times the methods of collectives in turn, for the ranks and nodes that the "
+    "launcher has started, and writes rules for RCX_TUNING=FILE. Without a "
+    "file it prints how far RCX's choices are from the best."
     "\v"
-    "A file is written after each collective; who is interrupted starts again, "
-    "and goes on with the next one. Rules for other numbers of ranks and nodes "
-    "stay in it, so one file serves many kinds of jobs. A regret is the time of "
-    "what RCX chooses over that of the best method.";
+    "The file is written after each collective; an interrupted run that is "
+    "started again continues with the next one. Rules for other numbers of "
+    "ranks and nodes stay in it, so one file serves many kinds of jobs. A regret "
+    "is the time of the method that RCX chooses divided by that of the best "
+    "one.";
 
 static const struct argp_option options[] = {
-    {"output", 'o', "FILE", 0, "write rules there", 0},
+    {"output", 'o', "FILE", 0, "write rules to FILE", 0},
     {"svg", SVG, "FILE", 0,
-     "draw there what jobs like this one get by the rules", 0},
+     "draw the methods that the rules select for jobs like this one", 0},
     {"variants", VARIANTS, NULL, 0,
-     "try other parameters of algorithms, too, which takes longer", 0},
-    {"again", AGAIN, NULL, 0, "also what FILE has rules for", 0},
-    {"coll", 'c', "LIST", 0, "collectives, by commas (all)", 0},
+     "also measure other parameters of algorithms, which takes longer", 0},
+    {"again", AGAIN, NULL, 0, "also measure what FILE has rules for", 0},
+    {"coll", 'c', "LIST", 0, "collectives, separated by commas (all)", 0},
     {"min", MIN, "BYTES", 0, "shortest vector, or block (8)", 0},
     {"max", MAX, "BYTES", 0, "longest vector, all blocks together (4M)", 0},
     {"factor", FACTOR, "N", 0, "from one size to the next (4)", 0},
     {"rounds", ROUNDS, "N", 0,
-     "of all candidates, then of the fastest few, whose median counts (5)", 0},
-    {"time", TIME, "TIME", 0, "of a candidate in a round (2ms)", 0},
-    {"ratio", RATIO, "N", 0, "to the least price, that a candidate's has (8)",
+     "rounds over all candidates, then over the fastest few; the median counts "
+     "(5)",
      0},
+    {"time", TIME, "TIME", 0, "time of a candidate in a round (2ms)", 0},
+    {"ratio", RATIO, "N", 0,
+     "measure methods whose price is at most N times the lowest (8)", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -149,7 +152,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     else if (key < MIN || key > RATIO)
         return ARGP_ERR_UNKNOWN;
     else if (!parse_value(key, text, o))
-        argp_error(state, "%s: not valid here", text);
+        argp_error(state, "%s: not a valid value of this option", text);
     return 0;
 }
 
@@ -337,7 +340,9 @@ static rcx_status_t tune(struct tune_job *job)
         if (status == RCX_OK && !is_there)
             status = tune_coll(job, coll, &t);
         if (job->rank == 0 && is_there)
-            printf("# %s: has its rules\n", rcx_coll_name((enum rcx_coll)i));
+            printf("# %s: skipped, as the file has its rules (--again measures "
+                   "it)\n",
+                   rcx_coll_name((enum rcx_coll)i));
         t.colls_done++;
     }
     show_progress(job, 1, t.start_ns);

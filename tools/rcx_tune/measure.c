@@ -57,7 +57,8 @@ static rcx_status_t request(struct tune_job *job, struct tune_point *point,
     struct tune_candidate *c = &point->candidates[point->count];
     rcx_comm_t **comm = &job->comms[point->count];
     struct perf_call call = {
-        .in = rcx_who_has(rcx_colls[row].giver, job->rank, 0) ? job->in : NULL,
+        .in = rcx_rank_set_has(rcx_colls[row].giver, job->rank, 0) ? job->in
+                                                                   : NULL,
         .out = job->out,
         .count = point->bytes / sizeof(float),
         .type = RCX_FLOAT32,

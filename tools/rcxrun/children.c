@@ -196,7 +196,7 @@ static void make_stack(void)
     if (stack.rlim_max < STACK_BYTES)
         stack.rlim_max = STACK_BYTES;
     if (setrlimit(RLIMIT_STACK, &stack) != 0)
-        rcxrun_die("the stack may have %llu KB, and PMIx needs 512: "
+        rcxrun_die("the stack limit is %llu KB, but PMIx needs 512 KB: set "
                    "ulimit -s 512",
                    (unsigned long long)saved_stack.rlim_max >> 10);
 }

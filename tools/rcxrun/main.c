@@ -38,8 +38,8 @@ static const char usage[] =
     "Exit status: that of the first rank to fail (128 plus the signal's number if\n"
     "it was killed, PMIx_Abort's argument if it called that, 1 if it ended too\n"
     "early); 0 if none did; 1 rcxrun failed; 2 wrong usage; 124 timeout; 126 the\n"
-    "program cannot be run; 127 it was not found. If a signal ends rcxrun it dies\n"
-    "of it after the ranks did.\n";
+    "program cannot be run; 127 it was not found. If rcxrun gets a signal that ends\n"
+    "it, it first ends the ranks, and then itself by that signal.\n";
 
 static void bad_usage(const char *format, ...)
     __attribute__((format(printf, 1, 2), noreturn));
@@ -99,7 +99,7 @@ static const char *size_of(char **argv)
     if (strcmp(optarg, "p") != 0 || strcmp(argv[optind - 1], "-np") != 0)
         return optarg;
     if (!argv[optind])
-        bad_usage("-np: no number");
+        bad_usage("-np: needs a number");
     return argv[optind++];
 }
 

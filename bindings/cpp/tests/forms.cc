@@ -191,19 +191,19 @@ void try_messages(const rcx::comm &c)
 {
     const int next = (rank + 1) % size, last = (rank + size - 1) % size;
     const std::array<double, 2> word = {1.5 * rank, 2};
-    std::array<double, 2> heard = {};
+    std::array<double, 2> values = {};
     rcx::request sent = rcx::isend(word, next, 7, c);
-    const rcx_recv_info_t info = rcx::recv(heard, last, 7, c);
+    const rcx_recv_info_t info = rcx::recv(values, last, 7, c);
 
     sent.wait();
     {
         std::array<double, 1> alone = {0};
         const rcx::request unseen = rcx::iallreduce(alone, rcx::sum, c);
     } /* the destructor waits for it */
-    expect(heard[0] == 1.5 * last && info.source == last && info.tag == 7 &&
+    expect(values[0] == 1.5 * last && info.source == last && info.tag == 7 &&
                info.count == 2,
            "a message", 0);
-    rcx::request got = rcx::irecv(heard, RCX_ANY_SOURCE, 8, c);
+    rcx::request got = rcx::irecv(values, RCX_ANY_SOURCE, 8, c);
     rcx::send(std::span(word).first(1), next, 8, c);
     got.wait();
     expect(got.received().count == 1 && got.received().source == last,
@@ -266,11 +266,11 @@ void try_ops(const rcx::context &context)
         try {
             std::rethrow_exception(later.error());
         } catch (const std::out_of_range &e) {
-            expect(e.what() == std::string("no such colour"), "what it threw",
-                   0);
+            expect(e.what() == std::string("no such colour"),
+                   "the exception of the op", 0);
         }
     }
-    expect(!later.error(), "what it threw, once", 0);
+    expect(!later.error(), "the exception of the op, once", 0);
     throws = false;
     std::vector<double> other(3);
     expect(status_of([&] { rcx::allreduce(other, later, world); }) ==

@@ -22,7 +22,7 @@ for n in 1 2 3 5; do
     ok $? "every function in its three forms, errors, ops, groups, on $n ranks"
 done
 run 1 "$rcxrun" -n 2 -x RCX_ORDER=loud "$average" && grep -q 'RCX_ERR_CONFIG' "$err"
-ok $? "what goes wrong in the beginning is an exception, too"
+ok $? "an error of rcx_init is an exception, too"
 
 if command -v g++ >/dev/null; then
     root=$(realpath "$(dirname -- "${BASH_SOURCE[0]}")/../../..")

@@ -16,8 +16,8 @@ for n in 1 2 3 5; do
     ok $? "blocks of all lengths, in place and not, on two threads, on $n ranks"
 done
 run 1 "$rcxrun" -n 2 "$stub" wrong && grep -q 'rcx_lightgbm_reduce_scatter' "$err"
-ok $? "what goes wrong ends the job, and says where"
-run 134 "$rcxrun" -n 2 "$stub" unused && grep -q 'rcx_lightgbm_use() has to be called first, on the thread that trains' "$err"
-ok $? "a thread that has not called rcx_lightgbm_use() is told to"
+ok $? "an error ends the job, and names the function"
+run 134 "$rcxrun" -n 2 "$stub" unused && grep -q 'rcx_lightgbm_use() must be called first, on the training thread' "$err"
+ok $? "a thread that has not called rcx_lightgbm_use() ends with an error that says so"
 
 end_tests

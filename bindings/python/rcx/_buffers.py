@@ -29,14 +29,15 @@ class Elements:
     def __init__(self, buffer: Buffer, datatype: AnyType | None, written: bool = False):
         with memoryview(buffer) as view:
             if written and view.readonly:
-                raise TypeError(f"{type(buffer).__name__} is read-only, and is written to")
+                raise TypeError(f"{type(buffer).__name__} is read-only, but a result is to be"
+                                " written to it")
             if not view.c_contiguous:
-                raise ValueError("the buffer is not contiguous, row by row")
+                raise ValueError("the buffer is not C-contiguous")
             self.datatype: AnyType = datatype_of(view) if datatype is None else datatype
             nbytes = view.nbytes
         size = size_of(self.datatype)
         if nbytes % size:
-            raise ValueError(f"{nbytes} bytes are no elements of {size} bytes each")
+            raise ValueError(f"{nbytes} bytes are not a multiple of elements of {size} bytes")
         self.count = nbytes // size
         self.pointer = ffi.from_buffer(buffer) if nbytes else NULL
         if isinstance(buffer, memoryview):
@@ -59,8 +60,8 @@ class Elements:
     def blocks(self, ranks: int, name: str) -> int:
         """Return the count of one of ranks equal blocks. Raises ValueError if it is no integer."""
         if self.count % ranks:
-            raise ValueError(f"{name} has {self.count} elements, no equal blocks for"
-                             f" {ranks} ranks")
+            raise ValueError(f"{name} has {self.count} elements, which are not equal blocks"
+                             f" for {ranks} ranks")
         return self.count // ranks
 
     def hold(self, counts: Sequence[int], displs: Sequence[int] | None, name: str) -> None:
@@ -70,7 +71,7 @@ class Elements:
         else:
             end = max((d + n for n, d in zip(counts, displs, strict=True) if n), default=0)
         if end > self.count:
-            raise ValueError(f"{name} has {self.count} elements, and blocks end at {end}")
+            raise ValueError(f"{name} has {self.count} elements, but its blocks end at {end}")
 
 
 def operands(send: Buffer, recv: Buffer | None,
@@ -91,5 +92,5 @@ def sizes(values: Sequence[int] | None, ranks: int | None = None) -> Any:
     if values is None:
         return NULL
     if ranks is not None and len(values) != ranks:
-        raise ValueError(f"{len(values)} numbers for {ranks} ranks")
+        raise ValueError(f"got {len(values)} numbers, needs one for each of {ranks} ranks")
     return ffi.new("size_t[]", [int(value) for value in values])

@@ -68,8 +68,8 @@ class _Callbacks:
         def allgather(send: Any, recv: Any, nbytes: int, _arg: Any) -> None:
             parts = bootstrap.allgather(bytes(ffi.buffer(send, nbytes)))
             if len(parts) != nbytes * bootstrap.size:
-                raise ValueError(f"{bootstrap.size} parts of {nbytes} bytes were to come,"
-                                 f" and {len(parts)} bytes did")
+                raise ValueError(f"allgather returned {len(parts)} bytes, needs {bootstrap.size}"
+                                 f" parts of {nbytes} bytes")
             ffi.memmove(recv, parts, len(parts))
 
         self._rank, self._size = bootstrap.rank, bootstrap.size

@@ -83,7 +83,7 @@ class Operations(Generic[R]):
             target.expect(source.count, "one of recvs")
         types = {source.datatype for source, _ in pairs}
         if len(types) > 1:
-            raise TypeError(f"vectors of {types}")
+            raise TypeError(f"vectors have different types: {types}")
         targets = [target.pointer for _, target in pairs]
         sources = ([source.pointer for source, _ in pairs] if recvs is not None
                    else ffi.cast("void **", IN_PLACE))

@@ -130,8 +130,8 @@ def datatype_of(view: memoryview) -> Datatype:
         found = _types.get((_kinds.get(code.lstrip("@=" + native), ""), view.itemsize))
         if found:
             return found
-    raise TypeError(f"no type of RCX's has the format '{code}' of {view.itemsize} bytes;"
-                    " datatype= says which one to take it for")
+    raise TypeError(f"RCX has no datatype for the format '{code}' of {view.itemsize} bytes;"
+                    " pass one as datatype=")
 
 
 def op_supported(op: Any, datatype: Any) -> bool:

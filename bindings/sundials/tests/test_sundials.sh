@@ -50,9 +50,9 @@ run 137 "$rcxrun" -k -n 3 -x RCX_TIMEOUT=4s bash -c '
     [ "$PMIX_RANK" != 1 ] && exec "$0" 2000 100
     exec timeout -s KILL 3 "$0" 2000 100' "$heat" \
     && [ "$(grep -c '^rank [02]: CVODE ends with -[0-9]*: .*rank 1' "$err")" -eq 2 ]
-ok $? "a rank that is killed ends the others' CVODE with an error, and they know who it was"
+ok $? "a rank that is killed ends the others' CVODE with an error that names it"
 
-run 1 "$rcxrun" -n 3 "$heat" 2 && grep -q 'needs a cell for each rank' "$err"
+run 1 "$rcxrun" -n 3 "$heat" 2 && grep -q 'needs at least one cell for each rank' "$err"
 ok $? "fewer cells than ranks are refused"
 
 if [ -n "$twins" ]; then

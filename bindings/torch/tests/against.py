@@ -217,15 +217,15 @@ def wrong(me, p):
     """Invalid calls raise errors on this rank, and later calls work."""
     raises("op", dist.all_reduce, torch.ones(2), dist.ReduceOp.BAND)
     if torch.__version__ < "2":  # PyTorch 2 checks this itself
-        raises("reductions of", dist.all_reduce,
+        raises("reductions are not supported on", dist.all_reduce,
                torch.quantize_per_tensor(torch.ones(2), 1.0, 0, torch.quint8))
         raises("dense", dist.broadcast, torch.eye(2).to_sparse(), 0)
     group = dist.distributed_c10d._get_default_group()
     raises("one tensor", group.allreduce, [torch.ones(1), torch.ones(1)])
     raises("root 99", group.broadcast, torch.ones(1), 99)
     raises("outputs for", group.allgather, [[torch.ones(1)] * (p + 1)], [torch.ones(1)])
-    raises("elements of output", dist.all_gather_into_tensor, torch.ones(p + 1), torch.ones(1))
-    raises("splits", dist.all_to_all_single, torch.ones(p), torch.ones(p), [2] * p, [1] * p)
+    raises("output has", dist.all_gather_into_tensor, torch.ones(p + 1), torch.ones(1))
+    raises("split sizes", dist.all_to_all_single, torch.ones(p), torch.ones(p), [2] * p, [1] * p)
     if p > 1:
         raises("overlap", dist.all_gather, [torch.ones(2)] * p, torch.ones(2))
         raises("tag", dist.send, torch.ones(1), (me + 1) % p, tag=-5)

@@ -35,16 +35,16 @@ ok $? "by env://, as torchrun has it"
 # --- every function ---
 
 run 0 "$rcxrun" -n 3 "$python" "$here/against.py" rcx 1 && [ "$(grep -c '^done$' "$err")" -eq 3 ]
-ok $? "every function, on 3 ranks that met by PMIx"
+ok $? "every function, on 3 ranks, started by PMIx"
 run 0 "$rcxrun" -n 2 -x HOST_SIZE=2 "$python" "$here/against.py" "file://$scratch/store" 2 \
     && [ "$(grep -c '^done$' "$err")" -eq 2 ]
-ok $? "every function, twice in a process, on 2 ranks that met by a store"
+ok $? "every function, twice in a process, on 2 ranks, started by a store"
 run 0 "$rcxrun" -n 3 "$python" "$here/layers.py" && [ "$(grep -c ' layers$' "$out")" -eq 3 ]
-ok $? "what PyTorch builds on them: an optimizer in parts; in version 2 meshes, FSDP, compiled calls"
+ok $? "PyTorch features built on them: an optimizer in parts; in version 2 meshes, FSDP, compiled calls"
 
 for what in views hooks interrupted; do
     run 0 "$rcxrun" -n 3 "$python" "$here/views.py" $what && [ "$(grep -cx "$what done" "$out")" -eq 3 ]
-    ok $? "tensors that are not what their memory is, and hooks that wait or throw: $what"
+    ok $? "tensors that are views of their memory, and hooks that wait or throw: $what"
 done
 
 # upstream TAKEN_FOR RESULT [TEST...]: run these tests of PyTorch, or all, and expect RESULT

@@ -17,7 +17,8 @@ static const int64_t radixes_proved[] = {2, 3, 5, RCX_PARAM_END};
 
 static const struct rcx_param params[] = {
     {.name = "radix",
-     .doc = "a rank has as many times more blocks after each weight",
+     .doc = "factor by which the number of blocks of a rank grows; each time "
+            "takes up to radix-1 messages",
      .least = 2,
      .most = INT_MAX,
      .usual = 2,

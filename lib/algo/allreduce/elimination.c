@@ -51,9 +51,9 @@ static const struct rcx_param params[] = {
     [B] = RCX_FACTORIZED_B,
     [PROTOCOL] =
         {.name = "protocol",
-         .doc =
-             "3-2 steps in all rounds with an odd number of groups, or a 3-2 "
-             "step in the first of them and 2-1 steps beside it",
+         .doc = "overlapping: 3-2 steps in all rounds with an odd number of "
+                "groups; nonoverlapping: one 3-2 step in the first such round, "
+                "and 2-1 steps beside it",
          .names = protocols},
     {0}};
 

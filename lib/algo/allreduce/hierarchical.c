@@ -49,8 +49,8 @@ static int64_t candidate(const struct rcx_shape *s, int i)
 static const int64_t proved[] = {1, 2, 3, RCX_PARAM_END};
 static const struct rcx_param params[] = {
     [LEADERS] = {.name = "leaders",
-                 .doc = "ranks of a node with a share of the vector each, at "
-                        "most as many as the smallest has",
+                 .doc = "leaders of a node, each with a share of the vector; "
+                        "at most the ranks of the smallest node",
                  .least = 1,
                  .most = INT32_MAX,
                  .usual = RCX_PARAM_AUTO,
@@ -61,8 +61,8 @@ static const struct rcx_param params[] = {
                  .names = betweens,
                  .usual = CHEAPEST},
     [WITHIN] = {.name = "within",
-                .doc = "the trees by which a leader that has all of the vector "
-                       "gets it",
+                .doc = "with one leader: the trees of reduce and bcast within "
+                       "a node",
                 .names = withins,
                 .usual = CHEAP},
     {.name = NULL},

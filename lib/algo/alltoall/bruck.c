@@ -44,8 +44,8 @@ static const int64_t radixes[] = {
 
 static const struct rcx_param params[] = {
     [RADIX] = {.name = "radix",
-               .doc = "of the digits by which blocks move: the larger, the "
-                      "more messages and the less bytes; at most p",
+               .doc = "of the digits by which blocks are moved: a larger one "
+                      "gives more messages and fewer bytes; at most p",
                .least = 2,
                .most = INT_MAX,
                .usual = RCX_PARAM_AUTO,

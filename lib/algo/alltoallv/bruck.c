@@ -24,15 +24,15 @@ static const int64_t limits[] = {0, 64, INT_MAX, RCX_PARAM_END};
 
 static const struct rcx_param params[] = {
     [RADIX] = {.name = "radix",
-               .doc = "of the digits by which blocks move: the larger, the "
-                      "more messages and the less bytes; at most p",
+               .doc = "of the digits by which blocks are moved: a larger one "
+                      "gives more messages and fewer bytes; at most p",
                .least = 2,
                .most = INT_MAX,
                .usual = 2,
                .proved = radixes},
     [LIMIT] = {.name = "limit",
-               .doc = "bytes of a block that others pass on; a longer one goes "
-                      "directly",
+               .doc = "longest block, in bytes, that other ranks forward; "
+                      "longer ones are sent directly",
                .most = INT64_MAX,
                .usual = 2 << 10,
                .proved = limits},

@@ -19,7 +19,8 @@ enum { RADIX }; /* parameters */
 static const int64_t proved[] = {2, 3, 4, 8, INT_MAX, RCX_PARAM_END};
 static const struct rcx_param params[] = {
     [RADIX] = {.name = "radix",
-               .doc = "one more than messages of a weight",
+               .doc = "a rank sends up to radix-1 messages for each power of "
+                      "it",
                .least = 2,
                .most = INT_MAX,
                .usual = 2,

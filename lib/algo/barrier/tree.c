@@ -60,8 +60,8 @@ const struct rcx_algo rcx_barrier_tree = {
     .coll = RCX_COLL_BARRIER,
     .formula = "topology = binomial: 2 ceil(lg p) a; others: 2 R a, R as of "
                "reduce",
-    .needs = "one tree, so no double; a fan of 2 or more where knomial, and "
-             "none where neither knomial nor chain",
+    .needs = "a topology other than double; a fan of 2 or more for knomial, "
+             "and no fan for topologies other than knomial and chain",
     .known_as = "OCC, Open MPI: linear (flat); Open MPI: tree",
     .source = "OCC manual 2005; Hensgen, Finkel, Manber 1988",
     .params = rcx_topology_params,

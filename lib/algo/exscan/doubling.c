@@ -54,8 +54,8 @@ static int64_t candidate(const struct rcx_shape *s, int i)
 static const int64_t proved[] = {1, 2, 3, 31, RCX_PARAM_AUTO, RCX_PARAM_END};
 static const struct rcx_param params[] = {
     [INCLUSIVE] = {.name = "inclusive",
-                   .doc = "rounds in which the own operand is sent with what "
-                          "is before it",
+                   .doc = "rounds in which a rank includes its own operand in "
+                          "the prefix that it sends",
                    .least = 1,
                    .most = 31,
                    .usual = RCX_PARAM_AUTO,

@@ -56,9 +56,10 @@ const struct rcx_param rcx_exchange_pairwise_params[] = {
                 .usual = 1,
                 .proved = posted_proved},
     [PAIRING] = {.name = "pairing",
-                 .doc = "peers in step t: those t ahead and behind, the one "
-                        "whose number differs in the bits of t, or makes t "
-                        "with the own one; the last two need less in place",
+                 .doc = "peers in step t: shift: the ranks t ahead and t "
+                        "behind; xor: rank xor t; sum: the rank that gives t "
+                        "(mod p) in sum with the own one; xor and sum need "
+                        "less scratch in place",
                  .names = pairings,
                  .usual = SHIFT},
     {.name = NULL}};

@@ -93,8 +93,8 @@ int64_t rcx_factorized_b_candidate(const struct rcx_shape *s, int i);
 /* clang-format off */
 #define RCX_FACTORIZED_B \
     {.name = "b", \
-     .doc = "exchange vectors of up to as many bytes whole, longer ones in " \
-            "parts", \
+     .doc = "longest vector, in bytes, that is exchanged as a whole; longer " \
+            "ones are exchanged in parts", \
      .most = INT64_MAX, .usual = RCX_PARAM_AUTO, \
      .proved = rcx_factorized_b_proved, \
      .candidate = rcx_factorized_b_candidate}
@@ -104,7 +104,7 @@ int64_t rcx_factorized_ring_max_candidate(const struct rcx_shape *s, int i);
 /* clang-format off */
 #define RCX_FACTORIZED_RING_MAX \
     {.name = "ring_max", \
-     .doc = "odd prime factors of p up to it are rings", \
+     .doc = "odd prime factors of p up to this one are rings", \
      .most = INT_MAX, .usual = RCX_PARAM_AUTO, \
      .proved = rcx_factorized_ring_max_proved, \
      .candidate = rcx_factorized_ring_max_candidate}

@@ -28,7 +28,8 @@ static int64_t candidate(const struct rcx_shape *s, int i)
 static const int64_t proved[] = {1, 2, 3, 5, 16, RCX_PARAM_AUTO, RCX_PARAM_END};
 const struct rcx_param rcx_n_blocks_params[] = {
     {.name = "blocks",
-     .doc = "that the vector is cut into; auto: none is short",
+     .doc = "number of blocks that the vector is cut into; auto: none shorter "
+            "than 2 KB",
      .least = 1,
      .most = MOST,
      .usual = RCX_PARAM_AUTO,

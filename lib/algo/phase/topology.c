@@ -497,8 +497,8 @@ void rcx_topology_set_flat(int64_t params[])
 }
 
 const char rcx_topology_needs[] =
-    "a fan of 2 or more where knomial, and none where neither knomial nor "
-    "chain";
+    "a fan of 2 or more for topology=knomial, and no fan for topologies other "
+    "than knomial and chain";
 
 bool rcx_topology_fits(const struct rcx_shape *s)
 {

@@ -67,7 +67,7 @@ static rcx_status_t find_overlap(const struct rcx_arguments *a,
     regions = rcx_scratch_get(&context->scratch, &context->heap, bytes);
     if (!regions)
         return rcx_fail(log_of(a), RCX_ERR_NOMEM,
-                        "no memory to compare places of blocks");
+                        "no memory to check blocks for overlap");
     n = sort_parts(&z->out, b->out, outs, e, regions);
     *found_p = false;
     for (size_t i = 0; i < ins && !*found_p; i++) {
@@ -96,18 +96,18 @@ static rcx_status_t check_in_place(const struct rcx_arguments *a, bool gives,
 
     if (a->coll == RCX_COLL_BCAST && a->sendbuf == RCX_IN_PLACE)
         return rcx_fail(log_of(a), RCX_ERR_ARG,
-                        "buf=RCX_IN_PLACE: there is one buffer, which holds "
-                        "the vector");
+                        "buf=RCX_IN_PLACE: bcast has one buffer, which holds "
+                        "the vector, and needs its address");
     if (rcx_coll_is_rooted(a->coll) && !(gives && gets) &&
         (by_recvbuf ? a->recvbuf : a->sendbuf) == RCX_IN_PLACE)
         return rcx_fail(log_of(a), RCX_ERR_ARG,
-                        "%s=RCX_IN_PLACE: at a rank that is not the root "
-                        "(%d) %s holds the %s",
+                        "%s=RCX_IN_PLACE: valid only at the root (%d); on "
+                        "other ranks %s holds the %s",
                         name, a->root, name, by_recvbuf ? "result" : "operand");
     if ((by_recvbuf && gives && a->sendbuf == RCX_IN_PLACE) ||
         (!by_recvbuf && gets && a->recvbuf == RCX_IN_PLACE))
         return rcx_fail(log_of(a), RCX_ERR_ARG,
-                        "%s=RCX_IN_PLACE: only %s may be that",
+                        "%s=RCX_IN_PLACE: only %s may be RCX_IN_PLACE",
                         by_recvbuf ? "sendbuf" : "recvbuf", name);
     return RCX_OK;
 }

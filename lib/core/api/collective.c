@@ -33,8 +33,9 @@ static rcx_status_t too_large(const struct rcx_arguments *a, const char *name)
 {
     if (a->irregular)
         return rcx_fail(log_of(a), RCX_ERR_ARG,
-                        "%s: their sum, or where a block ends, times the size "
-                        "of datatype %d overflows size_t",
+                        "%s: their sum, or the end of a block (displacement "
+                        "plus count), times the size of datatype %d overflows "
+                        "size_t",
                         name, a->type);
     return rcx_fail(log_of(a), RCX_ERR_ARG,
                     "count=%zu: count times the size of datatype %d overflows "
@@ -133,8 +134,8 @@ static rcx_status_t check_counts(const struct rcx_arguments *a)
         return rcx_missing(log_of(a), "recvcounts");
     if (is_local && a->counts[rank] != a->recvcounts[rank])
         return rcx_fail(log_of(a), RCX_ERR_ARG,
-                        "sendcounts[%d]=%zu, recvcounts[%d]=%zu: what this "
-                        "rank sends to itself is as long as what it receives",
+                        "sendcounts[%d]=%zu, recvcounts[%d]=%zu: must be "
+                        "equal, as this rank sends this block to itself",
                         rank, a->counts[rank], rank, a->recvcounts[rank]);
     return RCX_OK;
 }

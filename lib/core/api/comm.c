@@ -192,7 +192,7 @@ static rcx_status_t release(struct rcx_comm *comm)
     if (comm == context->world)
         return rcx_fail(
             &context->log, RCX_ERR_ARG,
-            "rcx_comm_free: comm=%p: the world goes with its context",
+            "rcx_comm_free: comm=%p: is the world, which rcx_finalize() frees",
             (void *)comm);
     context->comms.live--;
     if (comm->live_requests == 0) {

@@ -89,7 +89,8 @@ static rcx_status_t begin(rcx_comm_t *comm, void *ptr, struct block **blocks_p,
         *is_good_p = describe(context, ptr, &blocks[comm->rank]);
     else
         status = rcx_fail(&context->log, RCX_ERR_NOMEM,
-                          "rcx_mem_peers: no memory for %d keys", comm->size);
+                          "rcx_mem_peers: no memory for the keys of %d ranks",
+                          comm->size);
     rcx_comm_leave(comm);
     *blocks_p = blocks;
     return status;
@@ -166,20 +167,23 @@ static rcx_status_t lend(struct rcx_context *context, void *ptr, size_t bytes)
     if (bytes > UINTPTR_MAX - (uintptr_t)ptr)
         return rcx_fail(
             &context->log, RCX_ERR_ARG,
-            "rcx_mem_register: bytes=%zu: more than there are behind ptr=%p",
+            "rcx_mem_register: bytes=%zu: exceeds the address space from "
+            "ptr=%p on",
             bytes, ptr);
     if (!rcx_is_on_host(&context->gpu, ptr))
         return rcx_gpu_refuse(&context->log, "ptr", ptr);
     if (rcx_memory_overlaps(&context->memory, ptr, bytes))
         return rcx_fail(
             &context->log, RCX_ERR_ARG,
-            "rcx_mem_register: ptr=%p: overlaps memory that is known already",
+            "rcx_mem_register: ptr=%p: overlaps memory that is registered or "
+            "allocated by RCX already",
             ptr);
     return rcx_memory_lend(&context->memory, &context->heap, context->transport,
                            ptr, bytes)
                ? RCX_OK
                : rcx_fail(&context->log, RCX_ERR_NOMEM,
-                          "rcx_mem_register: no memory for a note");
+                          "rcx_mem_register: no memory to record the "
+                          "registration");
 }
 
 rcx_status_t rcx_mem_register(rcx_comm_t *comm, void *ptr, size_t bytes)

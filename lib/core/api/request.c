@@ -47,11 +47,12 @@ static rcx_status_t start(struct rcx_request *r)
     if (!r->persistent)
         return rcx_fail(
             log, RCX_ERR_ARG,
-            "rcx_start: request=%p: only a request of an _init function can "
-            "be started",
+            "rcx_start: request=%p: not a persistent request (of an _init "
+            "function)",
             (void *)r);
     if (r->state == RCX_REQUEST_ACTIVE)
-        return rcx_fail(log, RCX_ERR_BUSY, "rcx_start: request=%p: is active",
+        return rcx_fail(log, RCX_ERR_BUSY,
+                        "rcx_start: request=%p: is active; wait for it first",
                         (void *)r);
     if (rcx_comm_is_failed(r->comm))
         return rcx_comm_refuse(r->comm);
@@ -251,7 +252,8 @@ static rcx_status_t check_others(const char *call, const struct several *s,
         if (r && r->comm->context != context)
             return rcx_fail(&context->log, RCX_ERR_ARG,
                             "rcx_%s: requests[%zu]=%p: is of another context "
-                            "than requests[%zu]; one call waits in one of them",
+                            "than requests[%zu]; all requests of a call must "
+                            "be of one context",
                             call, i, (const void *)r, first);
     }
     return RCX_OK;
@@ -400,16 +402,17 @@ static rcx_status_t recv_info(const struct rcx_request *r,
         return rcx_missing(log, "rcx_request_recv_info: info_p");
     if (!r->program->is_p2p || rcx_p2p_of(r->program)->call.sends)
         return rcx_fail(log, RCX_ERR_ARG,
-                        "rcx_request_recv_info: request=%p: is no receive",
+                        "rcx_request_recv_info: request=%p: is not a receive",
                         (const void *)r);
     if (r->state == RCX_REQUEST_ACTIVE)
         return rcx_fail(log, RCX_ERR_BUSY,
-                        "rcx_request_recv_info: request=%p: is active",
+                        "rcx_request_recv_info: request=%p: is active; wait "
+                        "for it first",
                         (const void *)r);
     if (!rcx_p2p_of(r->program)->has_info)
         return rcx_fail(
             log, RCX_ERR_ARG,
-            "rcx_request_recv_info: request=%p: no message has come",
+            "rcx_request_recv_info: request=%p: has received no message yet",
             (const void *)r);
     *info_p = rcx_p2p_of(r->program)->info;
     return RCX_OK;

@@ -16,9 +16,9 @@ static rcx_status_t enter(const char *call, rcx_context_t *context)
         return status;
     rcx_leave(context);
     return rcx_fail(&context->log, RCX_ERR_UNSUPPORTED,
-                    "rcx_%s: a context has a descriptor to sleep on only if it "
-                    "was made with wakeup (rcx_params_t), RCX_WAIT=block or "
-                    "RCX_PROGRESS=thread",
+                    "rcx_%s: the context has no descriptor: it needs wakeup "
+                    "(rcx_params_t), RCX_WAIT=block or RCX_PROGRESS=thread at "
+                    "rcx_init()",
                     call);
 }
 

@@ -28,7 +28,8 @@ static rcx_status_t check_arrays(const struct rcx_arguments *a)
                                                      : "recvbufs");
     if (v->recvbufs == RCX_IN_PLACE)
         return rcx_fail(log_of(a), RCX_ERR_ARG,
-                        "recvbufs=RCX_IN_PLACE: only sendbufs may be that");
+                        "recvbufs=RCX_IN_PLACE: only sendbufs may be "
+                        "RCX_IN_PLACE");
     return RCX_OK;
 }
 
@@ -59,8 +60,8 @@ static rcx_status_t check_pointer(const struct rcx_arguments *a,
                         what, i, i);
     if (p == RCX_IN_PLACE)
         return rcx_fail(log_of(a), RCX_ERR_ARG,
-                        "%s[%zu]=RCX_IN_PLACE: only sendbufs may be that, for "
-                        "all vectors",
+                        "%s[%zu]=RCX_IN_PLACE: pass RCX_IN_PLACE as sendbufs, "
+                        "for all vectors",
                         what, i);
     if (!rcx_is_on_host(&a->comm->context->gpu, p))
         return rcx_gpu_refuse(log_of(a), what, p);
@@ -157,7 +158,7 @@ static rcx_status_t fill(const struct rcx_arguments *a, size_t elem_bytes,
 static rcx_status_t no_memory(const struct rcx_arguments *a)
 {
     return rcx_fail(log_of(a), RCX_ERR_NOMEM,
-                    "no memory for %zu vectors as one", a->vectors->n);
+                    "no memory to reduce %zu vectors as one", a->vectors->n);
 }
 
 static rcx_status_t make(const struct rcx_arguments *a, size_t elem_bytes,

@@ -62,8 +62,8 @@ static rcx_status_t refuse_child(struct rcx_guard *g, const struct rcx_log *log)
 {
     atomic_store_explicit(&g->word, RCX_GUARD_WIPED, memory_order_relaxed);
     return rcx_fail(log, RCX_ERR_FORKED,
-                    "called in a forked child; only the process of rcx_init "
-                    "may use its context");
+                    "called in a forked child: only the process that called "
+                    "rcx_init may use its context");
 }
 
 rcx_status_t rcx_guard_enter_slowly(struct rcx_guard *g, unsigned word,
@@ -73,9 +73,9 @@ rcx_status_t rcx_guard_enter_slowly(struct rcx_guard *g, unsigned word,
         return refuse_child(g, log);
     if (rcx_guard_is_mine(g))
         return rcx_fail(log, RCX_ERR_BUSY,
-                        "called from inside RCX, as by an op: this thread is "
-                        "in a call already, or has left one by longjmp() or "
-                        "an exception");
+                        "this thread is in a call of RCX already: called by a "
+                        "user-defined op, for example, or after a call that "
+                        "ended by longjmp() or an exception");
     return rcx_guard_return(g) ? RCX_OK : refuse_child(g, log);
 }
 

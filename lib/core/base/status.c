@@ -21,9 +21,7 @@ const char *rcx_status_string(rcx_status_t status)
     case RCX_ERR_NOMEM: return "RCX_ERR_NOMEM: out of memory";
     case RCX_ERR_UNSUPPORTED: return "RCX_ERR_UNSUPPORTED: not supported";
     case RCX_ERR_CONFIG: return "RCX_ERR_CONFIG: environment value not valid";
-    case RCX_ERR_LAUNCH:
-        return "RCX_ERR_LAUNCH: launcher and RCX did not "
-               "find each other";
+    case RCX_ERR_LAUNCH: return "RCX_ERR_LAUNCH: launcher or bootstrap error";
     case RCX_ERR_TRANSPORT: return "RCX_ERR_TRANSPORT: network error";
     case RCX_ERR_TIMEOUT: return "RCX_ERR_TIMEOUT: deadline passed";
     case RCX_ERR_MISMATCH:

@@ -67,8 +67,8 @@ void rcx_peer_seal(void *blob, size_t bytes)
 static rcx_status_t report_damage(const struct rcx_log *log, int rank)
 {
     return rcx_fail(log, RCX_ERR_LAUNCH,
-                    "what rank %d published has been altered on its way: look "
-                    "at the bootstrap",
+                    "the address that rank %d published arrived corrupt "
+                    "(checksum differs): check the bootstrap",
                     rank);
 }
 
@@ -84,15 +84,15 @@ rcx_status_t rcx_peer_lookup(struct rcx_boot *boot, const struct rcx_log *log,
         return status;
     if (bytes < sizeof *h)
         return rcx_fail(log, RCX_ERR_LAUNCH,
-                        "rank %d published %zu bytes, not RCX's %zu and more: "
-                        "do all ranks run the same version of RCX?",
+                        "rank %d published %zu bytes, expected %zu or more: do "
+                        "all ranks run the same version of RCX?",
                         rank, bytes, sizeof *h);
     memcpy(h, blob, sizeof *h);
     if (memcmp(h->magic, "RCX", 4) != 0 || h->wire_version != WIRE_VERSION ||
         h->address_bytes != bytes - sizeof *h)
         return rcx_fail(log, RCX_ERR_LAUNCH,
-                        "rank %d speaks wire version %u of RCX, this one %d: "
-                        "all ranks need the same library",
+                        "rank %d has wire version %u of RCX, this rank %d: all "
+                        "ranks need the same library",
                         rank, h->wire_version, WIRE_VERSION);
     if (h->sum != sum_of_header(h))
         return report_damage(log, rank);
@@ -113,8 +113,8 @@ rcx_status_t rcx_peer_address(struct rcx_boot *boot, const struct rcx_log *log,
     h.transport[RCX_PEER_TEXT - 1] = '\0';
     if (strcmp(h.transport, version) != 0)
         return rcx_fail(log, RCX_ERR_LAUNCH,
-                        "rank %d runs over %s, this one over %s: all ranks "
-                        "need the same",
+                        "rank %d uses %s, this rank %s: all ranks need the "
+                        "same",
                         rank, h.transport, version);
     if (h.address_sum != sum_of(address, h.address_bytes))
         return report_damage(log, rank);

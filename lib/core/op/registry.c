@@ -56,7 +56,9 @@ static rcx_status_t add(struct rcx_registry *r, struct rcx_user_table *t,
         slot++;
     if (slot == SLOTS)
         return rcx_fail(r->log, RCX_ERR_LIMIT,
-                        "%d user-defined ops or types live at once", SLOTS);
+                        "%d user-defined ops or types exist already, the most "
+                        "at once",
+                        SLOTS);
     if (slot == t->capacity) {
         const uint32_t capacity = t->capacity ? 2 * t->capacity : 16;
         struct rcx_user_entry *grown =
@@ -91,8 +93,9 @@ static rcx_status_t free_handle(struct rcx_registry *r,
     struct rcx_user_entry *entry = live_entry_of(t, handle);
 
     if (!entry)
-        return rcx_fail(r->log, RCX_ERR_ARG, "%s=%d is no user-defined one",
-                        what, handle);
+        return rcx_fail(r->log, RCX_ERR_ARG,
+                        "%s=%d: not user-defined, or freed already", what,
+                        handle);
     entry->is_freed = true;
     free_entry(entry);
     return RCX_OK;

@@ -84,7 +84,7 @@ const struct rcx_coll_row rcx_colls[RCX_COLL_COUNT] = {
         .name = "reduce", .variable = "RCX_REDUCE",
         .chooses = "algorithm of reduce",
         .gives = RCX_EXTENT_VECTOR, .gets = RCX_EXTENT_VECTOR, .reduces = true,
-        .getter = RCX_WHO_ROOT, .is_one_way = true, .aliases = APART | SAME, .expect = all_at},
+        .getter = RCX_RANKS_ROOT, .is_one_way = true, .aliases = APART | SAME, .expect = all_at},
     [RCX_COLL_REDUCE_SCATTER] = {
         .name = "reduce_scatter", .even = "reduce_scatter_block", .variable = "RCX_REDUCE_SCATTER",
         .chooses = "algorithm of reduce_scatter and reduce_scatter_block",
@@ -97,19 +97,19 @@ const struct rcx_coll_row rcx_colls[RCX_COLL_COUNT] = {
         .name = "bcast", .variable = "RCX_BCAST",
         .chooses = "algorithm of bcast",
         .gives = RCX_EXTENT_VECTOR, .gets = RCX_EXTENT_VECTOR,
-        .giver = RCX_WHO_ROOT, .getter = RCX_WHO_OTHERS, .is_one_way = true,
+        .giver = RCX_RANKS_ROOT, .getter = RCX_RANKS_NOT_ROOT, .is_one_way = true,
         .aliases = APART | SAME, .expect = the_roots},
     [RCX_COLL_GATHER] = {
         .name = "gather", .uneven = "gatherv", .variable = "RCX_GATHER",
         .chooses = "algorithm of gather and gatherv",
         .gives = RCX_EXTENT_BLOCK, .gets = RCX_EXTENT_BLOCKS,
-        .getter = RCX_WHO_ROOT, .has_places = true, .is_one_way = true,
+        .getter = RCX_RANKS_ROOT, .has_places = true, .is_one_way = true,
         .aliases = APART | OWN, .expect = a_ranks},
     [RCX_COLL_SCATTER] = {
         .name = "scatter", .uneven = "scatterv", .variable = "RCX_SCATTER",
         .chooses = "algorithm of scatter and scatterv",
         .gives = RCX_EXTENT_BLOCKS, .gets = RCX_EXTENT_BLOCK,
-        .giver = RCX_WHO_ROOT, .has_places = true, .is_one_way = true,
+        .giver = RCX_RANKS_ROOT, .has_places = true, .is_one_way = true,
         .aliases = APART | BLOCK, .expect = the_roots_block},
     [RCX_COLL_ALLGATHER] = {
         .name = "allgather", .uneven = "allgatherv", .variable = "RCX_ALLGATHER",
@@ -137,7 +137,7 @@ const struct rcx_coll_row rcx_colls[RCX_COLL_COUNT] = {
         .name = "exscan", .variable = "RCX_EXSCAN",
         .chooses = "algorithm of exscan",
         .gives = RCX_EXTENT_VECTOR, .gets = RCX_EXTENT_VECTOR, .reduces = true,
-        .getter = RCX_WHO_BEHIND, .is_prefix = true, .is_one_way = true,
+        .getter = RCX_RANKS_NOT_0, .is_prefix = true, .is_one_way = true,
         .aliases = APART | SAME, .expect = all_before},
 };
 

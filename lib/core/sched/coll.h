@@ -17,11 +17,11 @@ enum rcx_extent {
 };
 
 /* The ranks that give or get data. */
-enum rcx_who {
-    RCX_WHO_ALL,
-    RCX_WHO_ROOT,
-    RCX_WHO_OTHERS, /* all except the root */
-    RCX_WHO_BEHIND  /* all except rank 0 */
+enum rcx_rank_set {
+    RCX_RANKS_ALL,
+    RCX_RANKS_ROOT,
+    RCX_RANKS_NOT_ROOT, /* all except the root */
+    RCX_RANKS_NOT_0     /* all except rank 0 */
 };
 
 /* How an element of a result is computed: combine the operands of ranks lo to
@@ -41,7 +41,7 @@ struct rcx_coll_row {
                              internal */
     const char *chooses;  /* description of that variable, for people */
     enum rcx_extent gives, gets;
-    enum rcx_who giver, getter;
+    enum rcx_rank_set giver, getter;
     bool reduces;
     bool has_places;  /* callers give the positions of blocks */
     bool is_local;    /* each rank knows only its own counts, so no choice may
@@ -74,8 +74,8 @@ static inline const char *rcx_coll_function(enum rcx_coll coll, bool irregular)
 
 static inline bool rcx_coll_is_rooted(enum rcx_coll coll)
 {
-    return rcx_colls[coll].giver == RCX_WHO_ROOT ||
-           rcx_colls[coll].getter == RCX_WHO_ROOT;
+    return rcx_colls[coll].giver == RCX_RANKS_ROOT ||
+           rcx_colls[coll].getter == RCX_RANKS_ROOT;
 }
 
 /* Whether the vector is cut into one block per rank; blocks may be
@@ -108,12 +108,12 @@ static inline bool rcx_coll_allows(enum rcx_coll coll, enum rcx_alias alias)
     return rcx_colls[coll].aliases >> alias & 1;
 }
 
-static inline bool rcx_who_has(enum rcx_who who, int rank, int root)
+static inline bool rcx_rank_set_has(enum rcx_rank_set set, int rank, int root)
 {
-    switch (who) {
-    case RCX_WHO_ROOT: return rank == root;
-    case RCX_WHO_OTHERS: return rank != root;
-    case RCX_WHO_BEHIND: return rank != 0;
+    switch (set) {
+    case RCX_RANKS_ROOT: return rank == root;
+    case RCX_RANKS_NOT_ROOT: return rank != root;
+    case RCX_RANKS_NOT_0: return rank != 0;
     default: return true;
     }
 }
@@ -121,12 +121,12 @@ static inline bool rcx_who_has(enum rcx_who who, int rank, int root)
 static inline bool rcx_coll_gives(enum rcx_coll coll, int rank, int root)
 {
     return rcx_colls[coll].gives != RCX_EXTENT_NONE &&
-           rcx_who_has(rcx_colls[coll].giver, rank, root);
+           rcx_rank_set_has(rcx_colls[coll].giver, rank, root);
 }
 static inline bool rcx_coll_gets(enum rcx_coll coll, int rank, int root)
 {
     return rcx_colls[coll].gets != RCX_EXTENT_NONE &&
-           rcx_who_has(rcx_colls[coll].getter, rank, root);
+           rcx_rank_set_has(rcx_colls[coll].getter, rank, root);
 }
 
 /* Return the collective of that name; RCX_COLL_COUNT: there is none. */

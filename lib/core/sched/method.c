@@ -250,7 +250,7 @@ static rcx_status_t refuse(const struct rcx_algo *algo,
                         rcx_coll_name(algo->coll), algo->name, s->size,
                         algo->needs);
     return rcx_fail(log, RCX_ERR_UNSUPPORTED,
-                    "%s %s keeps order level %s, this op and RCX_ORDER "
+                    "%s %s keeps order level %s, but this op and RCX_ORDER "
                     "need %s",
                     rcx_coll_name(algo->coll), algo->name,
                     rcx_order_name(rcx_algo_order(algo, s)),

@@ -97,9 +97,9 @@ static size_t vector_of(const struct rcx_phase *phase, int size,
     const struct rcx_coll_row *coll = &rcx_colls[phase->algo->coll];
     const bool gives_block = coll->gives == RCX_EXTENT_BLOCK;
 
-    if (gives_block && coll->getter == RCX_WHO_ALL)
+    if (gives_block && coll->getter == RCX_RANKS_ALL)
         return f->out.count;
-    if (!gives_block && coll->giver != RCX_WHO_ROOT)
+    if (!gives_block && coll->giver != RCX_RANKS_ROOT)
         return f->in.count;
     if (coll->gets == RCX_EXTENT_VECTOR)
         return f->out.count;
@@ -117,15 +117,15 @@ static const char *fault_of(const struct rcx_shape *s,
     const size_t result = rcx_shape_out_count(s);
 
     if (rcx_group_member(f->group, s->rank) != outer->rank)
-        return "a phase's group has another rank in this one's place";
+        return "a phase's group does not map its own index to this rank";
     if (s->root < 0 || s->root >= s->size)
-        return "a phase's root is no member of its group";
+        return "a phase's root is not a member of its group";
     if (s->displs && (s->displs[0] != 0 || s->displs[s->size] != s->count))
         return "a phase's blocks do not cover its vector";
     if (operand > 0 && f->in.count != operand)
-        return "a phase's operand has another length";
+        return "a phase's operand has the wrong length";
     if (result > 0 && f->out.count != result)
-        return "a phase's result has another length";
+        return "a phase's result has the wrong length";
     return NULL;
 }
 

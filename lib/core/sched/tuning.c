@@ -212,8 +212,8 @@ static bool parse_machine(char *rest, struct rcx_machine *m,
 
     snprintf(
         r->valid, sizeof r->valid,
-        "a machine has alpha, beta, gamma, far-alpha, far-beta = a time as "
-        "0.4us, 0.15ns");
+        "machine: valid are alpha, beta, gamma, far-alpha, far-beta = a time "
+        "such as 0.4us, 0.15ns");
     while ((word = strtok_r(NULL, blanks, &rest))) {
         value = strchr(word, '=');
         if (!value)
@@ -352,8 +352,8 @@ static rcx_status_t read_file(const char *path, struct rcx_heap *heap,
         text[bytes] = '\0';
         return RCX_OK;
     }
-    snprintf(r->valid, sizeof r->valid,
-             "a file of rules is text of at most %d bytes", LONGEST_FILE);
+    snprintf(r->valid, sizeof r->valid, "not a text file of at most %d bytes",
+             LONGEST_FILE);
     return RCX_ERR_CONFIG;
 }
 

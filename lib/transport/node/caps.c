@@ -88,7 +88,7 @@ static void check_together(struct rcx_node *node, int rank,
     else if (caps->gid != mine->gid)
         differs = "groups";
     if (differs)
-        refuse(node, "ranks %d and %d are of different %s", node->rank, rank,
+        refuse(node, "ranks %d and %d have different %s", node->rank, rank,
                differs);
 }
 
@@ -121,7 +121,8 @@ void rcx_node_add(struct rcx_node *node, int rank,
 {
     if (!caps) {
         node->is_known = false;
-        refuse(node, "rank %d has not said in time whether it allows it", rank);
+        refuse(node, "rank %d did not report in time whether it allows it",
+               rank);
         return;
     }
     if (strncmp(caps->boot_id, node->caps.boot_id, sizeof caps->boot_id) != 0)

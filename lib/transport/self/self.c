@@ -233,7 +233,7 @@ static rcx_status_t open(const struct rcx_transport_args *args,
 
     if (!a)
         return rcx_fail(args->log, RCX_ERR_NOMEM,
-                        "no memory for messages to oneself");
+                        "rcx_init: no memory for messages of a rank to itself");
     a->base.ops = &rcx_transport_self;
     rcx_transport_init(&a->base);
     a->heap = args->heap;

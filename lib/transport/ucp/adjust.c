@@ -119,8 +119,8 @@ static const char *excluded(const struct rcx_log *log,
 
     if (no_cma && node->rank == node->lowest)
         rcx_warn(log,
-                 "ranks of this node do without cross-memory attach: "
-                 "%s; they copy large messages through shared memory",
+                 "cross-memory attach (CMA) is not used on this node: %s; "
+                 "large messages are copied through shared memory",
                  node->refusal);
     if (no_posix && node->rank == node->lowest)
         rcx_warn(log,
@@ -139,14 +139,14 @@ static const char *excluded(const struct rcx_log *log,
 static void tell_price(const struct rcx_log *log)
 {
     if (getenv("UCX_SYSV_ERROR_HANDLING") || getenv("UCX_POSIX_ERROR_HANDLING"))
-        rcx_info(log, "RCX_ERR_MODE=peer: UCX's messages have no CMA inside "
-                      "a node, since it finds no dead peers");
+        rcx_info(log, "RCX_ERR_MODE=peer: UCX does not use CMA within a node, "
+                      "as it cannot detect dead peers over CMA");
     else
         rcx_info(
             log,
-            "RCX_ERR_MODE=peer: UCX's messages have no shared "
-            "memory and no CMA inside a node; UCX_SYSV_ERROR_HANDLING=y and "
-            "UCX_POSIX_ERROR_HANDLING=y bring shared memory back");
+            "RCX_ERR_MODE=peer: UCX uses neither shared memory nor CMA within "
+            "a node; UCX_SYSV_ERROR_HANDLING=y and UCX_POSIX_ERROR_HANDLING=y "
+            "enable shared memory");
 }
 
 static void tell_choice(const struct rcx_transport_args *args, const char *tls,
@@ -291,7 +291,7 @@ void rcx_ucp_print_lost(struct rcx_boot *boot, const struct rcx_log *log,
     gethostname(here, sizeof here - 1);
     rcx_peer_host(boot, log, peer, there, sizeof there);
     snprintf(text, bytes,
-             "%s%s leads from %s to rank %d on %s: %s; or it has ended",
+             "%s%s connects %s to rank %d on %s: %s; or that rank has ended",
              tls ? "no transport of UCX_TLS=" : "no transport", tls ? tls : "",
              here, peer, there, why);
 }

@@ -53,7 +53,7 @@ static bool has_memory(void)
 static rcx_status_t lack_memory(struct ucp *u)
 {
     snprintf(u->base.last_error, sizeof u->base.last_error,
-             "this process has no memory left");
+             "this process is out of memory");
     return RCX_ERR_NOMEM;
 }
 
@@ -90,7 +90,7 @@ rcx_status_t rcx_ucp_message_failed(struct rcx_transport *t, int peer,
     if (lack != RCX_OK)
         return lack;
     if (peer >= 0)
-        snprintf(whose, sizeof whose, " with rank %d", peer);
+        snprintf(whose, sizeof whose, " from or to rank %d", peer);
     snprintf(t->last_error, sizeof t->last_error, "a message%s is lost: %s",
              whose, ucs_status_string(status));
     if (peer < 0 || !is_of_peer(status))

@@ -83,7 +83,9 @@ static const char *hindrance(const struct rcx_node *node, enum rcx_lanes lanes)
         return "RCX_LANES=ucp";
     if (!node->is_known)
         return "the ranks of this node are not known";
-    return node->group_ranks > 1 ? NULL : "no other rank shares memory with it";
+    return node->group_ranks > 1 ? NULL
+                                 : "no other rank can share memory with this "
+                                   "rank";
 }
 
 static ucs_status_t make_segment(struct ucp *u, const struct rcx_node *node)
@@ -145,7 +147,7 @@ static void tell(const struct ucp *u, const struct rcx_node *node,
     else if (node->group_ranks < node->ranks)
         rcx_log_line(u->log, level,
                      "%d of %d ranks of this node send through mapped memory; "
-                     "the others are in other namespaces, or another user's",
+                     "the others run in other namespaces, or as another user",
                      node->group_ranks, node->ranks);
     else
         rcx_log_line(u->log, level,
@@ -177,7 +179,8 @@ rcx_status_t rcx_ucp_lane_open(struct ucp *u, const struct rcx_node *node,
     lane->lane_chosen = rcx_heap_zalloc(u->heap, size);
     if (!lane->channels || !lane->outs || !lane->neighbours || !lane->active ||
         !lane->lane_chosen)
-        return rcx_fail(u->log, RCX_ERR_NOMEM, "no memory for a lane");
+        return rcx_fail(u->log, RCX_ERR_NOMEM,
+                        "rcx_init: no memory for shared-memory messages");
     if (!why) {
         const ucs_status_t status = make_segment(u, node);
 
@@ -191,7 +194,9 @@ rcx_status_t rcx_ucp_lane_open(struct ucp *u, const struct rcx_node *node,
     if (why)
         close_segment(u);
     return why && lanes == RCX_LANES_NODE
-               ? rcx_fail(u->log, RCX_ERR_CONFIG, "RCX_LANES=node: %s", why)
+               ? rcx_fail(u->log, RCX_ERR_CONFIG,
+                          "RCX_LANES=node: mapped memory cannot be used: %s",
+                          why)
                : RCX_OK;
 }
 
@@ -247,8 +252,9 @@ static rcx_status_t place_of(struct ucp *u, int peer,
         (place->rkey_bytes > 0 && place->index >= place->ranks) ||
         place->ranks > (uint32_t)u->boot->size)
         return rcx_fail(u->log, RCX_ERR_LAUNCH,
-                        "rank %d published a place that is none: key of %u "
-                        "bytes, %u of %u ranks",
+                        "rank %d published an invalid shared-memory address: "
+                        "key of %u bytes, index %u of %u ranks; do all ranks "
+                        "run the same RCX?",
                         peer, place->rkey_bytes, place->index, place->ranks);
     *rest_p = (const char *)blob + sizeof *place;
     return RCX_OK;
@@ -317,9 +323,9 @@ void rcx_ucp_way(struct rcx_transport *t, int peer, char *text, size_t bytes)
     else if (theirs.rkey_bytes == 0)
         why = "it has no mapped memory";
     else if (theirs.group != u->lane.place.group)
-        why = "no memory in common";
+        why = "it cannot share memory with this rank";
     else
-        why = "its ring is another";
+        why = "its shared-memory buffers have another size";
     if (why)
         snprintf(text, bytes, "UCX's messages: %s", why);
     else

@@ -160,15 +160,15 @@ static rcx_status_t open_worker(struct ucp *u)
     if (status != UCS_OK)
         return fail(
             u,
-            "ucp_worker_create (a network or memory that UCX found here "
-            "does not open: RCX_UCX_TLS=tcp,self does without)",
+            "ucp_worker_create (if a network or shared memory cannot be "
+            "opened, set RCX_UCX_TLS=tcp,self)",
             status);
     status = ucp_worker_query(u->worker, &attr);
     if (status != UCS_OK)
         return fail(u, "ucp_worker_query", status);
     if (attr.thread_mode < UCS_THREAD_MODE_SERIALIZED)
         return rcx_fail(u->log, RCX_ERR_UNSUPPORTED,
-                        "this UCX grants thread mode single only; RCX needs "
+                        "this UCX supports thread mode single only; RCX needs "
                         "serialized");
     rcx_segment_make_all_private();
     status = rcx_ucp_open_ctrl(u);
@@ -253,7 +253,8 @@ static rcx_status_t open(const struct rcx_transport_args *args,
     rcx_status_t status;
 
     if (!u)
-        return rcx_fail(args->log, RCX_ERR_NOMEM, "no memory for UCP");
+        return rcx_fail(args->log, RCX_ERR_NOMEM,
+                        "rcx_init: no memory for the UCX transport");
     u->base.ops = &rcx_transport_ucp;
     rcx_transport_init(&u->base);
     u->heap = args->heap;
@@ -268,7 +269,8 @@ static rcx_status_t open(const struct rcx_transport_args *args,
         u->base.failed_peers = rcx_heap_zalloc(u->heap, (size_t)u->boot->size);
     if (!u->endpoints || !u->ep_status ||
         (args->watches_peers && !u->base.failed_peers)) {
-        status = rcx_fail(u->log, RCX_ERR_NOMEM, "no memory for endpoints");
+        status = rcx_fail(u->log, RCX_ERR_NOMEM,
+                          "rcx_init: no memory for UCX endpoints");
         goto close_transport;
     }
     prepare_parameters(u);

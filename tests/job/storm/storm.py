@@ -27,7 +27,7 @@ import time
 
 STEPS = 12  # STEPS of storm_main
 ENDS_IN = 60  # seconds; the longest deadline is 4
-STOOD_STILL = 200  # milliseconds without a core: the rank may be late
+STALLED_MS = 200  # milliseconds without a core: the rank may be late
 AT_ONCE = 2
 LAST_LINES = 20  # of the output of a job that fails
 
@@ -159,14 +159,14 @@ class Job:
         for rank, status, named, _, text in self.lines():
             if status != "RCX_OK" and self.fault in HARMLESS:
                 found.append("rank %d fails: %s %s" % (rank, status, text))
-            if set(named) - gone and not self.may_be_deaf():
+            if set(named) - gone and not self.may_lose_messages():
                 found.append("rank %d names %s: %s %s" % (rank, named, status, text))
             if status != "RCX_OK":
                 gone.add(rank)
-        heard = {line[0] for line in self.lines()}
-        silent = set(range(self.ranks)) - heard
+        reported = {line[0] for line in self.lines()}
+        silent = set(range(self.ranks)) - reported
         if not self.ucx_aborts() and silent - ({self.victim} if self.fault not in HARMLESS else set()):
-            found.append("nothing is heard of ranks %s" % sorted(silent))
+            found.append("no result of ranks %s" % sorted(silent))
         return found
 
     def complaints_of_other(self, line):
@@ -199,15 +199,15 @@ class Job:
             words in self.output for words in (
                 "send.wireup.type ==", "UCT_TCP_EP_FLAG_CTX_TYPE_TX", "UCT_TCP_EP_FLAG_PUT_TX_WAITING_ACK"))
 
-    def may_be_deaf(self):
+    def may_lose_messages(self):
         """A rank that dies while it writes into the queue of another one's shared
-        memory stops that queue (UCX 1.13): its owner hears of nobody any more."""
+        memory stops that queue (UCX 1.13): its owner receives nothing any more."""
         return (self.settings.get("RCX_LANES") == "ucp" and "RCX_UCX_TLS" not in self.settings
                 and self.settings.get("RCX_ERR_MODE") != "peer"
                 and self.fault not in HARMLESS)
 
-    def stood_still(self):
-        return any(lost >= STOOD_STILL for _, _, _, lost, _ in self.lines())
+    def stalled(self):
+        return any(lost >= STALLED_MS for _, _, _, lost, _ in self.lines())
 
     def title(self):
         return "seed %d: %s of rank %d of %d at %d after %d us, %s" % (
@@ -234,7 +234,7 @@ def main():
             complaints = job.complaints()
             ran += 1
             aborts += job.ucx_aborts()
-            if complaints and not job.hangs and job.stood_still():
+            if complaints and not job.hangs and job.stalled():
                 excused += 1
                 continue
             if complaints:
@@ -247,7 +247,7 @@ def main():
                 for line in job.output.splitlines()[-LAST_LINES:]:
                     print("#   | " + ascii(line)[1:-1][:200])
     print("# %d jobs; %d in which UCX aborted a rank that starved, or met one that left; "
-          "%d not judged as the machine stood still" % (ran, aborts, excused))
+          "%d ignored as the machine stalled" % (ran, aborts, excused))
     if not room:
         print("# without namespaces of their own: shared memory was not looked at")
     good = bad == 0 and excused * 4 <= ran and ran > 0

@@ -126,7 +126,7 @@ static void starve(void)
 }
 
 /* Start the fault if this rank is the victim and has reached its step. */
-static void meet_fate(int rank, int step)
+static void inject_fault(int rank, int step)
 {
     pthread_t thread;
 
@@ -255,7 +255,7 @@ static rcx_status_t add_up_so_far(const struct call *c)
     return status;
 }
 
-static rcx_status_t meet(const struct call *c)
+static rcx_status_t synchronize(const struct call *c)
 {
     return rcx_barrier(c->comm);
 }
@@ -282,7 +282,7 @@ static rcx_status_t pass_on(const struct call *c)
 
 static rcx_status_t (*const calls[])(const struct call *c) = {
     add_up,       add_up_twice, gather_all,    exchange, spread,
-    add_up_there, meet,         add_up_so_far, pass_on};
+    add_up_there, synchronize,  add_up_so_far, pass_on};
 
 /* ---- The job ------------------------------------------------------------- */
 
@@ -295,7 +295,7 @@ static int in_world(int which, int rank)
 
 /* The line starts with a newline, as libpmix may print text without one when
  * memory is short. */
-static void say(rcx_status_t status, int which, rcx_comm_t *comm)
+static void print_result(rcx_status_t status, int which, rcx_comm_t *comm)
 {
     const char *what = rcx_status_string(status);
     char names[128] = "-";
@@ -328,7 +328,7 @@ static rcx_status_t work(int *which_p)
     rcx_status_t status;
 
     *which_p = 0;
-    meet_fate(me.rank, -1);
+    inject_fault(me.rank, -1);
     status = make_comms();
     for (int step = 0; status == RCX_OK && step < STEPS; step++) {
         const size_t kind = draw() % (sizeof calls / sizeof *calls);
@@ -343,7 +343,7 @@ static rcx_status_t work(int *which_p)
         for (int i = 0; i < n * c.size; i++)
             in[i] = value(c.rank, i);
         *which_p = which;
-        meet_fate(me.rank, step);
+        inject_fault(me.rank, step);
         status = calls[kind](&c);
     }
     return status;
@@ -373,21 +373,21 @@ int main(int argc, char **argv)
     if (is_fault("stop") && me.rank == arg.victim)
         prepare_stop();
     rank_watch_machine();
-    meet_fate(me.rank, BEFORE_INIT);
+    inject_fault(me.rank, BEFORE_INIT);
     status = rank_open(NULL);
     if (status != RCX_OK) {
-        say(status, 0, NULL);
+        print_result(status, 0, NULL);
         return 0;
     }
     status = work(&which);
     if (status != RCX_OK)
-        say(status, which, comms[which]);
-    meet_fate(me.rank, STEPS);
+        print_result(status, which, comms[which]);
+    inject_fault(me.rank, STEPS);
     for (int i = 1; i < COMMS; i++)
         if (comms[i])
             rcx_comm_free(&comms[i]);
     rcx_finalize(&me.context); /* may return the error as well */
     if (status == RCX_OK)
-        say(RCX_OK, 0, NULL);
+        print_result(RCX_OK, 0, NULL);
     return 0;
 }

@@ -430,7 +430,7 @@ inline void require(bool good, const char *what)
 {
     if (!good)
         throw error(RCX_ERR_ARG, std::string(rcx_status_string(RCX_ERR_ARG)) +
-                                     ": has to be: " + what);
+                                     ": required: " + what);
 }
 
 /* Call a nonblocking or persistent function of rcx.h (begin), or a blocking one

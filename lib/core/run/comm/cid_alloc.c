@@ -33,7 +33,7 @@ rcx_status_t rcx_cid_alloc_open(struct rcx_context *context, size_t split_keys,
     b->result = rcx_memory_get(&context->memory, &context->heap, NULL, bytes);
     if (!b->result)
         return rcx_fail(&context->log, RCX_ERR_NOMEM,
-                        "no memory to agree on a communicator");
+                        "no memory to agree on the id of a communicator");
     memset(b->result, 0, bytes);
     b->used = (void *)(b->result + 1);
     b->flags = b->used + ids;
@@ -88,8 +88,9 @@ static rcx_status_t check_group(struct rcx_comm *comm,
     if ((w->is & w->is_not) == 0)
         return RCX_OK;
     return rcx_fail(&comm->context->log, RCX_ERR_MISMATCH,
-                    "tag=%d: a message of an earlier group with this tag, "
-                    "which failed, was taken; make it again",
+                    "rcx_comm_create_group: tag=%d: received a message of an "
+                    "earlier group with this tag, whose creation failed; call "
+                    "it again",
                     comm->tag);
 }
 
@@ -116,8 +117,8 @@ static rcx_status_t propose(struct rcx_comm *comm, struct rcx_cid_alloc *b,
     if (status != RCX_OK || *id_p || *b->flags & UNSETTLED)
         return status;
     return rcx_fail(&context->log, RCX_ERR_LIMIT,
-                    "no id is free on all members: %u communicators may be "
-                    "alive at once",
+                    "no communicator id is free on all members: at most %u "
+                    "communicators may exist at once",
                     (1u << context->layout.comm_bits) - RCX_COMM_ID_FIRST);
 }
 

@@ -23,8 +23,8 @@ void rcx_comm_close_or_keep(struct rcx_comm *comm)
     if (!comm)
         return;
     if (rcx_comm_is_failed(comm) ||
-        rcx_p2p_warn_unreceived(
-            comm, ": the communicator's number is not used again"))
+        rcx_p2p_warn_unreceived(comm,
+                                "; the communicator's id is not used again"))
         comm->magic = 0;
     else
         rcx_comm_close(comm);

@@ -28,7 +28,7 @@ static rcx_status_t derive(struct rcx_comm *parent, uint32_t id,
 
     if (!ranks)
         return rcx_fail(&context->log, RCX_ERR_NOMEM,
-                        "no memory for a communicator of %d", n);
+                        "no memory for a communicator of %d ranks", n);
     for (int i = 0; i < n; i++) {
         if (members[i] == parent->rank)
             rank = i;
@@ -118,7 +118,8 @@ static rcx_status_t make_split(struct rcx_comm *comm,
     members = members_of(comm, b->split_keys, color, &n);
     if (!members)
         return rcx_fail(&comm->context->log, RCX_ERR_NOMEM,
-                        "no memory to split a communicator of %d", comm->size);
+                        "no memory to split a communicator of %d ranks",
+                        comm->size);
     status = make(comm, id, members, n, new_p);
     rcx_heap_free(&comm->context->heap, members);
     return status;
@@ -149,11 +150,10 @@ rcx_status_t rcx_comm_make_split(struct rcx_comm *comm, int color, int key,
 
 static rcx_status_t reject_ranks(const struct rcx_comm *comm)
 {
-    return rcx_fail(
-        &comm->context->log, RCX_ERR_ARG,
-        "rcx_comm_create_group: ranks: needs different ranks of the "
-        "communicator (0..%d), this one (%d) among them",
-        comm->size - 1, comm->rank);
+    return rcx_fail(&comm->context->log, RCX_ERR_ARG,
+                    "rcx_comm_create_group: ranks: needs distinct ranks of the "
+                    "communicator (0..%d), the caller's (%d) among them",
+                    comm->size - 1, comm->rank);
 }
 
 /* Whether all ranks are in comm, the caller's among them. */
@@ -178,7 +178,9 @@ static rcx_status_t check_none_twice(struct rcx_comm *comm, int n,
 
     if (!seen)
         return rcx_fail(&context->log, RCX_ERR_NOMEM,
-                        "no memory for a group of %d", n);
+                        "rcx_comm_create_group: no memory for a group of %d "
+                        "ranks",
+                        n);
     for (int i = 0; i < n && good; i++) {
         good = !seen[ranks[i]];
         seen[ranks[i]] = 1;
@@ -337,8 +339,9 @@ static rcx_status_t await_rivals(const struct wanted *w)
     while ((rival = rival_of(w))) {
         if (!is_equal(rival, w))
             return rcx_fail(&context->log, RCX_ERR_BUSY,
-                            "tag=%d: another thread makes another group with "
-                            "it, which shares members; needs another one",
+                            "rcx_comm_create_group: tag=%d: another thread is "
+                            "creating a different group with this tag and "
+                            "common members; use another tag",
                             w->tag);
         if (rcx_context_progress(context) == 0)
             rcx_guard_pass(context->guard);
@@ -356,7 +359,8 @@ static rcx_status_t take_owed(const struct wanted *w)
     return owed == RCX_OK
                ? RCX_OK
                : rcx_fail(&context->log, owed,
-                          "tag=%d: another member could not make the group: %s",
+                          "rcx_comm_create_group: tag=%d: another member could "
+                          "not create the group: %s",
                           w->tag, rcx_status_string(owed));
 }
 

@@ -48,9 +48,11 @@ static rcx_status_t check_params(const rcx_params_t *params,
                                  const struct rcx_log *log)
 {
     if (params && (params->field_mask & ~(uint64_t)PARAM_ALL))
-        return rcx_fail(
-            log, RCX_ERR_ARG, "params.field_mask=%#llx: this library knows %#x",
-            (unsigned long long)params->field_mask, (unsigned)PARAM_ALL);
+        return rcx_fail(log, RCX_ERR_ARG,
+                        "params.field_mask=%#llx: valid bits are %#x in this "
+                        "version of RCX",
+                        (unsigned long long)params->field_mask,
+                        (unsigned)PARAM_ALL);
     if (is_given(params, RCX_PARAM_NAME) && !name_is_good(params->name))
         return rcx_fail(log, RCX_ERR_ARG,
                         "params.name=\"%s\": needs 1 to %d letters or digits",
@@ -59,8 +61,8 @@ static rcx_status_t check_params(const rcx_params_t *params,
     if (is_given(params, RCX_PARAM_ABORT) &&
         !is_given(params, RCX_PARAM_BOOTSTRAP))
         return rcx_fail(log, RCX_ERR_ARG,
-                        "params.bootstrap_abort: is of a bootstrap of the "
-                        "host's own, and params.bootstrap is not given");
+                        "params.bootstrap_abort: needs params.bootstrap, which "
+                        "is not given");
     if (is_given(params, RCX_PARAM_ORDER) &&
         (params->order < RCX_ORDER_SAME || params->order > RCX_ORDER_CANONICAL))
         return rcx_fail(log, RCX_ERR_ARG,
@@ -235,7 +237,7 @@ static rcx_status_t make_comms(struct rcx_context *context)
 
     if ((uint64_t)size > UINT64_C(1) << context->layout.rank_bits)
         return rcx_fail(&context->log, RCX_ERR_LIMIT,
-                        "%d ranks: tags have room for 2^%u", size,
+                        "%d ranks: message tags have room for 2^%u ranks", size,
                         context->layout.rank_bits);
     if (!rcx_comm_ids_open(&context->comms.ids, &context->heap,
                            context->layout.comm_bits) ||
@@ -274,9 +276,9 @@ static void choose_threads(struct rcx_context *context,
 static rcx_status_t make_guard(struct rcx_context *context)
 {
     context->guard = rcx_guard_create();
-    return context->guard
-               ? RCX_OK
-               : rcx_fail(&context->log, RCX_ERR_NOMEM, "no memory for a page");
+    return context->guard ? RCX_OK
+                          : rcx_fail(&context->log, RCX_ERR_NOMEM,
+                                     "no memory for the lock of the context");
 }
 
 rcx_status_t rcx_context_create(const rcx_params_t *params,

@@ -108,7 +108,7 @@ static bool go_on(void *arg)
 
     if (is_overdue(l))
         rcx_comm_fail(comm, RCX_ERR_TIMEOUT, NULL, 0,
-                      "rcx_finalize: the bootstrap's barrier has no end after "
+                      "rcx_finalize: the bootstrap's barrier timed out after "
                       "%.3g s",
                       (double)l->timeout_ns / 1e9);
     rcx_context_progress(l->context);

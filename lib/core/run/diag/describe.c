@@ -85,15 +85,15 @@ void rcx_program_describe(const struct rcx_comm *comm,
     if (level > log->level)
         return;
     print_call(program, call, sizeof call);
-    rcx_log_line(log, level, "%s on communicator %u of %d: %s", call, comm->id,
-                 comm->size, program->text);
+    rcx_log_line(log, level, "%s on communicator %u of %d ranks: %s", call,
+                 comm->id, comm->size, program->text);
 }
 
 static void describe_waiting(const struct rcx_context *context, char *text,
                              size_t bytes)
 {
     const char *by =
-        context->config.progress_thread ? "; a thread makes progress, too" : "";
+        context->config.progress_thread ? "; a progress thread runs, too" : "";
 
     if (context->config.wait == RCX_WAIT_POLL)
         snprintf(text, bytes, "polls%s", by);
@@ -142,9 +142,9 @@ void rcx_context_describe(const struct rcx_context *context)
                  rcx_version(), boot->size,
                  boot->local_size ? boot->local_size : boot->size,
                  boot->ops->name, network);
-    rcx_log_line(&context->log, level, "who waits %s; threads %s; kernels %s",
-                 waiting, threads[context->threads],
-                 rcx_isa_name(context->config.isa));
+    rcx_log_line(&context->log, level,
+                 "a waiting rank %s; threads %s; kernels %s", waiting,
+                 threads[context->threads], rcx_isa_name(context->config.isa));
     describe_start(context, level);
 }
 

@@ -177,14 +177,15 @@ static const struct rcx_option others[] = {
      .fallback = "none",
      .values = "none, 0, or a time with its unit: 500ms, 30s, 10m, 1h",
      .doc =
-         "deadline of every operation; 0: no end; none: what rcx_init() was given",
+         "deadline of every operation; 0: no deadline; none: what rcx_init() "
+         "was given",
      .parse = parse_timeout},
     {.name = "RCX_ERR_MODE",
      .fallback = "none",
      .values = "none or peer",
      .doc =
-         "peer: peers are watched, by their processes on this node and by UCX "
-         "elsewhere; none: a dead peer is found by a deadline",
+         "peer: dead peers are detected, by their processes on this node and "
+         "by UCX elsewhere; none: only by a deadline",
      .parse = parse_err_mode},
     {.name = "RCX_LANES",
      .fallback = "auto",
@@ -369,7 +370,8 @@ rcx_status_t rcx_config_read(struct rcx_config *config, struct rcx_log *log)
         const char *value = getenv(o.name);
 
         if (!rcx_option_parse(&o, o.fallback, config))
-            return rcx_fail(log, RCX_ERR_INTERNAL, "%s: default", o.name);
+            return rcx_fail(log, RCX_ERR_INTERNAL,
+                            "%s: its default is not valid", o.name);
         if (!value || rcx_option_parse(&o, value, config))
             continue;
         if (status == RCX_OK)

@@ -58,13 +58,14 @@ static void print_value(int64_t field, int64_t value, char *text, size_t bytes)
     if (field == RCX_CHECK_COLLECTIVE && value >= 0 && value < RCX_COLL_COUNT)
         snprintf(text, bytes, "%s", rcx_coll_name((enum rcx_coll)value));
     else if (field == RCX_CHECK_COLLECTIVE)
-        snprintf(text, bytes, "the making of a communicator");
+        snprintf(text, bytes, "the creation of a communicator");
     else if (field == RCX_CHECK_TYPE && value < 0)
-        snprintf(text, bytes, "a user's of %lld bytes", -(long long)value);
+        snprintf(text, bytes, "a user-defined one of %lld bytes",
+                 -(long long)value);
     else if (field == RCX_CHECK_TYPE && type)
         snprintf(text, bytes, "%s", type->name);
     else if (field == RCX_CHECK_OP && value < 0)
-        snprintf(text, bytes, "a user's with flags %lld",
+        snprintf(text, bytes, "a user-defined one with flags %lld",
                  -(long long)value - 1);
     else if (field == RCX_CHECK_OP && op)
         snprintf(text, bytes, "%s", op->name);
@@ -79,12 +80,12 @@ void rcx_check_print(const struct rcx_check_record *r, char *text, size_t bytes)
         [RCX_CHECK_NUMBER] = "the call's number",
         [RCX_CHECK_COLLECTIVE] = "the collective",
         [RCX_CHECK_COUNT] = "count",
-        [RCX_CHECK_COUNTS] = "counts' hash",
+        [RCX_CHECK_COUNTS] = "the hash of the counts",
         [RCX_CHECK_TYPE] = "datatype",
         [RCX_CHECK_OP] = "op",
         [RCX_CHECK_ROOT] = "root"};
     const int64_t field = r->value[RCX_CHECK_SAME];
-    char mine[48], other[48];
+    char mine[64], other[64];
 
     print_value(field, r->value[field], mine, sizeof mine);
     print_value(field, r->other, other, sizeof other);

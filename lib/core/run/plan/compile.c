@@ -158,7 +158,8 @@ static rcx_status_t check_places(struct rcx_comm *comm,
     places = rcx_heap_alloc(heap, (size_t)comm->size * sizeof *places);
     if (!places)
         return rcx_fail(&comm->context->log, RCX_ERR_NOMEM,
-                        "no memory for a plan");
+                        "no memory for the plan of %s",
+                        rcx_call_function(call));
     for (int i = 0; i < comm->size; i++)
         if (counts[i] > 0)
             places[n++] = (struct place){
@@ -271,7 +272,9 @@ static rcx_status_t build_pieces(struct rcx_comm *comm, struct rcx_program *e,
     rcx_status_t status = make_pieces(comm, e, shape);
 
     if (status != RCX_OK)
-        return rcx_fail(&comm->context->log, status, "no memory for a plan");
+        return rcx_fail(&comm->context->log, status,
+                        "no memory for the plan of %s",
+                        rcx_call_function(&e->call));
     for (size_t i = 0; i < e->piece_count && status == RCX_OK; i++) {
         struct rcx_piece *piece = &e->pieces[i];
         const bool is_for_all = e->one_way && !piece->acked;
@@ -362,7 +365,8 @@ static rcx_status_t find_combine(const struct rcx_context *context,
     if (status == RCX_OK && combine_p->finish &&
         rcx_colls[call->coll].is_prefix)
         status = rcx_fail(&context->log, RCX_ERR_UNSUPPORTED,
-                          "op=%d (avg): %s has no number of ranks to divide by",
+                          "op=%d (avg): not defined for %s, as each rank's "
+                          "result combines another number of ranks",
                           call->op, rcx_call_function(call));
     return status;
 }
@@ -504,7 +508,8 @@ rcx_status_t rcx_program_compile(struct rcx_comm *comm,
 
     if (!e)
         return rcx_fail(&comm->context->log, RCX_ERR_NOMEM,
-                        "no memory for a plan");
+                        "no memory for the plan of %s",
+                        rcx_call_function(call));
     e->bytes = bytes;
     status = compile(comm, call, first, e);
     if (status != RCX_OK) {

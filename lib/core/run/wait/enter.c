@@ -15,7 +15,7 @@ rcx_status_t rcx_comm_acquire(struct rcx_comm *comm)
             context->guard)) /* taken by a thread of the parent */
         return rcx_enter(context);
     return rcx_fail(&context->log, RCX_ERR_BUSY,
-                    "communicator %u: another thread starts a collective on "
-                    "it; calls on one communicator need an order",
+                    "communicator %u: another thread is starting a collective "
+                    "on it; the program must order the calls on a communicator",
                     comm->id);
 }

@@ -34,7 +34,8 @@ rcx_status_t rcx_sleep_open(struct rcx_context *context)
            (!t || add(s->fd, t->ops->event_fd(t)));
     return good ? RCX_OK
                 : rcx_fail(&context->log, RCX_ERR_TRANSPORT,
-                           "no descriptor to sleep on: %m");
+                           "rcx_init: cannot create a descriptor to sleep on: "
+                           "%m");
 }
 
 void rcx_sleep_close(struct rcx_sleeper *s)

@@ -6,6 +6,7 @@
 #include "core/run/wait/thread.h"
 
 #include <signal.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "core/run/wait/enter.h"
@@ -61,7 +62,8 @@ rcx_status_t rcx_thread_start(struct rcx_context *context)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error != 0)
         return rcx_fail(&context->log, RCX_ERR_NOMEM,
-                        "the progress thread cannot be started");
+                        "rcx_init: cannot start the progress thread: %s",
+                        strerror(error));
     context->thread.runs = true;
     return RCX_OK;
 }

@@ -4,7 +4,7 @@
  *
  * One rank of a job that makes progress in one of RCX's ways (needs 14, 24).
  * Exits with 0 if all results are correct. A missed wake-up is a hang, which an
- * alarm ends.
+ * alarm() ends.
  *
  *   many     many operations in flight, waited for in any order
  *   thread   the progress thread alone completes an operation; it uses no CPU

@@ -104,7 +104,7 @@ static size_t pages(void)
     return n;
 }
 
-/* Without memory UCX 1.13 may abort or retry forever; the alarm ends such a
+/* Without memory UCX 1.13 may abort or retry forever; the alarm() ends such a
  * rank. */
 static void starve(void)
 {

@@ -341,15 +341,18 @@ static void give_grace(struct rcx_straggler_query *query, uint64_t ns)
 
 /* Whether the query is over. If the ranks that a collective of a large
  * communicator waits for wait themselves, some other rank announces which ranks
- * are missing. */
+ * are missing. This rank looks twice after that time, so that it reads an
+ * announcement that has arrived while it did not run. */
 static bool is_decidable(const struct rcx_comm *comm, uint64_t ns)
 {
-    const struct rcx_straggler_query *query = comm->query;
+    struct rcx_straggler_query *query = comm->query;
+    const bool was_late = query->is_late;
 
+    query->is_late = ns >= query->relayed_until;
     if (query->unanswered > 0 && ns < query->until)
         return false;
     return rcx_ctrl_is_small(comm) || query->differs >= 0 ||
-           query->request & MESSAGE || ns >= query->relayed_until ||
+           query->request & MESSAGE || (was_late && query->is_late) ||
            query->unanswered > 0 || query->not_entered > 0;
 }
 

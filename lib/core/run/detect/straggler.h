@@ -47,6 +47,7 @@ struct rcx_straggler_query {
                                asked and asks in turn */
     uint64_t seen;          /* when this rank last looked */
     bool has_grace;         /* once */
+    bool is_late; /* relayed_until had passed when this rank last looked */
     int unanswered, not_entered;           /* so many members */
     struct rcx_straggler_member members[]; /* by rank */
 };

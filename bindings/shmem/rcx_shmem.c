@@ -225,8 +225,8 @@ void shmem_finalize(void)
 
 /* ---- Barriers ------------------------------------------------------------ */
 
-/* Whether RCX is not initialised. OSHMEM calls barriers itself in shmem_init()
- * and shmem_finalize(). */
+/* Whether RCX is not initialised. OSHMEM calls shmem_barrier_all() itself in
+ * shmem_init() and shmem_finalize(), but never shmem_sync_all(). */
 static bool is_early_or_late(void)
 {
     return !job.context;

@@ -107,9 +107,30 @@ static size_t elements_of(const struct rcx_shape *s, const struct rcx_row *row,
     return sum;
 }
 
+static size_t blocks_longer_than(const struct rcx_shape *s, size_t length)
+{
+    size_t n = 0;
+
+    for (int i = 0; i < s->size; i++)
+        n += s->displs[i + 1] - s->displs[i] > length;
+    return n;
+}
+
+/* Whether a segment of n elements, which ends at element end of each block, is
+ * as long as the limit allows. The last one of several in a row may be shorter
+ * if a block ends with it: all segments of a row are equal. */
+static bool is_longest(const struct rcx_shape *s, size_t limit, size_t n,
+                       size_t end, bool is_last_of_several)
+{
+    const size_t more = blocks_longer_than(s, end);
+
+    return more == 0 || n + more > limit ||
+           (is_last_of_several && blocks_longer_than(s, end - 1) > more);
+}
+
 /* Each element must be in exactly one segment. A segment must not exceed the
- * limit, unless it has one element of each block. All segments of a row must
- * have the same number of elements. */
+ * limit, unless it has one element of each block, and must not be shorter than
+ * necessary. All segments of a row must have the same number of elements. */
 static void assert_cut(const struct rcx_shape *s, size_t limit)
 {
     struct rcx_cutter cutter;
@@ -123,6 +144,8 @@ static void assert_cut(const struct rcx_shape *s, size_t limit)
             const size_t n = elements_of(s, &row, i);
 
             assert_true(n <= limit || row.width == 1);
+            assert_true(is_longest(s, limit, n, at + (i + 1) * row.width,
+                                   row.segments > 1 && i + 1 == row.segments));
             assert_int_equal(n, elements_of(s, &row, 0));
             sum += n;
         }

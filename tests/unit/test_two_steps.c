@@ -209,9 +209,9 @@ static void call_blocking(struct job *job, int r, void *arg)
     struct exchange *e = arg;
 
     for (int i = 0; i < 50; i++)
-        assert_ok(rcx_alltoallv(e->in[r], e->sent[r], e->sent_at[r], e->out[r],
-                                e->gotten[r], e->gotten_at[r], RCX_UINT32,
-                                world_of(job, r)));
+        require_ok(rcx_alltoallv(e->in[r], e->sent[r], e->sent_at[r], e->out[r],
+                                 e->gotten[r], e->gotten_at[r], RCX_UINT32,
+                                 world_of(job, r)));
 }
 
 static void blocking_calls_take_both_steps(void **state)

@@ -180,6 +180,10 @@ class Comm(Operations[None]):
         if self._handle != self.context.world_handle:
             self.free()
 
+    def forget(self) -> None:
+        """Drop the handle of the world, which was freed with the context."""
+        self._handle = NULL
+
     def __enter__(self) -> Comm:
         return self
 

@@ -147,9 +147,14 @@ class Context:
     @property
     def handle(self) -> Any:
         """rcx_context_t *"""
-        if self._handle == NULL:
+        if self.is_closed:
             raise ValueError("the context is closed")
         return self._handle
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the context is closed."""
+        return bool(self._handle == NULL)
 
     def __enter__(self) -> Context:
         return self
@@ -157,7 +162,7 @@ class Context:
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if error is None:
             self.close()
-        elif self._handle != NULL:
+        elif not self.is_closed:
             for comm in [made for made in self._made if isinstance(made, Comm)]:
                 comm.abort()
             try:
@@ -167,14 +172,19 @@ class Context:
 
     def close(self) -> None:
         """Close the context together with the other ranks. Frees all communicators and requests."""
-        if self._handle == NULL:
+        if self.is_closed:
             return
         for made in list(self._made):
             made.end()
         self.reap(wait=True)
-        check(lib.rcx_finalize(ffi.new("rcx_context_t **", self.handle)))
-        self._handle = NULL
-        self._lost.clear()
+        handle = ffi.new("rcx_context_t **", self.handle)
+        try:
+            check(lib.rcx_finalize(handle))
+        finally:
+            self._handle = handle[0]  # NULL also after an error, unless the context was busy
+            if self.is_closed:
+                self._lost.clear()
+                self.world.forget()
 
     def remember(self, made: Comm | Request) -> None:
         """Register an object that close() has to free."""
@@ -202,9 +212,9 @@ class Context:
         """Free the objects that were taken over; requests only if they are complete, or, with
         wait, after waiting."""
         while self._left_ops:
-            lib.rcx_op_free(self._handle, ffi.new("rcx_op_t *", self._left_ops.pop()[0]))
+            lib.rcx_op_free(self.handle, ffi.new("rcx_op_t *", self._left_ops.pop()[0]))
         while self._left_types:
-            lib.rcx_type_free(self._handle, ffi.new("rcx_datatype_t *", self._left_types.pop()))
+            lib.rcx_type_free(self.handle, ffi.new("rcx_datatype_t *", self._left_types.pop()))
         while self._left_comms:
             lib.rcx_comm_free(ffi.new("rcx_comm_t **", self._left_comms.pop()))
         done = ffi.new("int *")

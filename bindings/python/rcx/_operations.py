@@ -219,10 +219,12 @@ class Operations(Generic[R]):
                   datatype: AnyType | None = None) -> R:
         """alltoall of sendcounts[i] elements to rank i, which begin at senddispls[i], and of
         recvcounts[i] from it, which go to recvdispls[i]. In place, or without recvcounts,
-        those of the receives are the same as those of the sends."""
+        those of the receives are the same as those of the sends, unless given. In place they
+        apply to both directions."""
         source, target = operands(send, recv, datatype)
         if recv is None or recvcounts is None:
-            recvcounts, recvdispls = sendcounts, senddispls
+            recvcounts = sendcounts if recvcounts is None else recvcounts
+            recvdispls = senddispls if recvdispls is None else recvdispls
         source.hold(sendcounts, senddispls, "send")
         target.hold(recvcounts, recvdispls, "recv")
         return self._run("alltoallv", (

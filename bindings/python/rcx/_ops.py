@@ -36,9 +36,10 @@ class UserOp:
         return self.number
 
     def free(self) -> None:
-        """Free the op. Operations in progress continue with it."""
+        """Free the op. Operations in progress continue with it. A context that is closed has
+        freed its ops."""
         number, self.number = self.number, 0
-        if number:
+        if number and not self._context.is_closed:
             check(lib.rcx_op_free(self._context.handle, ffi.new("rcx_op_t *", number)))
 
     def __del__(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Jobs that end with errors: ends.py killed | raised | left | kept"""
+"""Jobs that end with errors: ends.py killed | raised | left | kept | closed"""
 
 import gc
 import os
@@ -74,4 +74,34 @@ def keep():
     print("all is well")
 
 
-keep() if sys.argv[1] == "kept" else main(sys.argv[1])
+def close():
+    """After close(), with or without an error, objects of the context are safe to use."""
+    def last(dst, left, right):
+        dst[:] = right
+
+    context = rcx.Context(timeout=5)
+    world = context.world
+    op, left = context.op(last), context.op(last)
+    x = numpy.ones(1)
+    world.allreduce(x, op=op)
+    if world.rank == 1:
+        world.abort()
+    try:
+        context.close()
+        closed = "closed"
+    except rcx.Error as error:
+        closed = type(error).__name__
+    op.free()
+    del left
+    context.close()
+    for call in (world.barrier, lambda: world.failure, context.progress,
+                 lambda: context.op(last), lambda: context.type(8)):
+        try:
+            call()
+        except ValueError:
+            continue
+        raise AssertionError("no error")
+    print(closed)
+
+
+{"kept": keep, "closed": close}.get(sys.argv[1], lambda: main(sys.argv[1]))()

@@ -144,6 +144,16 @@ def movements(world, form):
     perform(world, form, "alltoallv", mine(me, sum(lengths)), lengths, out, lengths)
     equal(out, itertools.chain.from_iterable(
         mine(r, 1000)[sum(r + i + 1 for i in range(me)):][:r + me + 1] for r in range(p)))
+    # equal blocks, which are received in the reverse order of ranks
+    displs = [n * (p - 1 - r) for r in range(p)]
+    out = array.array("q", [-1] * (n * p))
+    perform(world, form, "alltoallv", mine(me, n * p), [n] * p, out, recvdispls=displs)
+    equal(out, itertools.chain.from_iterable(
+        mine(r, n * p)[n * me:n * me + n] for r in reversed(range(p))))
+    there = mine(me, n * p)
+    perform(world, form, "alltoallv", there, [n] * p, recvdispls=displs)
+    equal(there, itertools.chain.from_iterable(
+        mine(r, n * p)[displs[me]:displs[me] + n] for r in reversed(range(p))))
     perform(world, form, "barrier")
 
 

@@ -50,6 +50,9 @@ run 0 "$rcxrun" -n 3 "$python" "$here/ends.py" left && [ "$(grep -cx 'all is wel
 ok $? "a communicator that is aborted does not affect others"
 run 0 "$rcxrun" -n 3 "$python" "$here/ends.py" kept && [ "$(grep -cx 'all is well' "$out")" -eq 3 ]
 ok $? "buffers of an operation that failed are kept until its context ends"
+run 0 "$rcxrun" -n 3 "$python" "$here/ends.py" closed \
+    && [ "$(sort "$out")" = $'PeerError\nPeerError\nclosed' ]
+ok $? "objects of a context that was closed, also with an error, do not use it"
 run 1 "$rcxrun" -n 2 -x RCX_ORDER=loud "$python" "$here/forms.py" && grep -q 'rcx\.Error: .*RCX_ORDER' "$err"
 ok $? "a wrong variable in the environment is an exception that names it"
 

@@ -271,13 +271,13 @@ static bool narrow(struct caf_section *s, const struct caf_array *array,
             if (!dim->offsets)
                 return false;
         } else {
-            const ptrdiff_t n = (v->u.triplet.upper - v->u.triplet.lower) /
-                                    v->u.triplet.stride +
-                                1;
+            const ptrdiff_t stride = v->u.triplet.stride;
+            const ptrdiff_t n =
+                (v->u.triplet.upper - v->u.triplet.lower + stride) / stride;
 
             s->base += (uint64_t)((v->u.triplet.lower - lower) * step);
             dim->count = n > 0 ? (size_t)n : 0;
-            dim->step = step * v->u.triplet.stride;
+            dim->step = step * stride;
         }
     }
     return true;
@@ -296,7 +296,7 @@ int caf_reach(const struct caf_coarray *c, int image,
     else if (caf_has_failed(rank))
         caf_end(outcome, RCX_ERR_PEER_FAILED);
     else if (!c->addresses || !c->addresses[rank])
-        caf_refuse(outcome, "the coarray is not there on that image");
+        caf_refuse(outcome, "the coarray is not allocated on that image");
     else
         return rank;
     return -1;
@@ -340,13 +340,13 @@ static const char *doubt(const struct caf_array *to, size_t to_offset,
 
         if (a->dtype.rank > 0 && a->span &&
             a->span != (ptrdiff_t)a->dtype.elem_len)
-            return "gfortran does not tell which component this is: take a "
+            return "gfortran does not pass which component this is: use a "
                    "variable of the derived type";
         if (a->dtype.type == CAF_CHARACTER && a->dtype.rank == 0 &&
             (a->dtype.elem_len == 0 ||
              (a == to && to_offset % a->dtype.elem_len > 0)))
-            return "gfortran does not tell how long this text is: take a "
-                   "variable of its length";
+            return "gfortran does not pass the length of this text: use a "
+                   "variable of that length";
     }
     return NULL;
 }

@@ -159,7 +159,8 @@ void _gfortran_caf_lock(struct caf_coarray *c, size_t index, int image,
     if (acquired)
         *acquired = status == RCX_OK && holder == 0;
     if (status == RCX_OK && holder == caf_me() + 1 && !acquired)
-        caf_refuse_as(&outcome, CAF_STAT_LOCKED, "this image has it already");
+        caf_refuse_as(&outcome, CAF_STAT_LOCKED,
+                      "this image holds the lock already");
     else
         caf_end(&outcome, status);
 }
@@ -179,10 +180,10 @@ void _gfortran_caf_unlock(struct caf_coarray *c, size_t index, int image,
         return;
     status = change_in_order(c, index * WORD, rank, &what, &holder);
     if (status == RCX_OK && holder == 0)
-        caf_refuse_as(&outcome, CAF_STAT_ERROR, "it is not locked");
+        caf_refuse_as(&outcome, CAF_STAT_ERROR, "the variable is not locked");
     else if (status == RCX_OK && holder != what.compare)
         caf_refuse_as(&outcome, CAF_STAT_LOCKED_OTHER_IMAGE,
-                      "another image has it");
+                      "another image holds the lock");
     else
         caf_end(&outcome, status);
 }

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <ucp/api/ucp.h>
 
+#include "stop.h"
+
 enum { LETTERS = 7 }; /* id of the active message */
 
 enum kind { GET, PUT, CHANGE, ANSWER };
@@ -30,6 +32,12 @@ struct parcel {
     char data[];
 };
 
+/* Puts to an image that have no answer yet. */
+struct puts {
+    uint64_t open;      /* waited for */
+    uint64_t abandoned; /* earlier ones; their answers may still come */
+};
+
 static struct {
     ucp_context_h context;
     ucp_worker_h worker;
@@ -39,7 +47,8 @@ static struct {
     ucp_ep_h *endpoints;
     bool *is_lost;
     bool is_asked;
-    uint64_t puts; /* number of puts without an answer */
+    struct puts *puts;  /* to each image */
+    uint64_t open_puts; /* to all images */
     struct {
         uint64_t number; /* of the last request */
         bool is_open;
@@ -229,6 +238,18 @@ static void answer(const struct letter *letter, const char *data)
     send_parcel(letter->from, parcel, bytes);
 }
 
+/* Count an answer to a put. Answers to abandoned puts come first, so an image
+ * has no open put only once it has answered all. */
+static void count_answer(struct puts *puts)
+{
+    if (puts->abandoned > 0) {
+        puts->abandoned--;
+    } else {
+        puts->open--;
+        far.open_puts--;
+    }
+}
+
 static ucs_status_t receive(void *arg, const void *header, size_t header_bytes,
                             void *data, size_t bytes,
                             const ucp_am_recv_param_t *param)
@@ -240,7 +261,7 @@ static ucs_status_t receive(void *arg, const void *header, size_t header_bytes,
     if (letter.kind != ANSWER) {
         answer(&letter, data);
     } else if (letter.asked == 0) {
-        far.puts--;
+        count_answer(&far.puts[letter.from]);
     } else if (far.request.is_open && letter.asked == far.request.number) {
         if (bytes > 0)
             memcpy(far.request.into, data, bytes);
@@ -274,25 +295,33 @@ bool caf_far_has_lost(int rank)
     return far.is_lost && far.is_lost[rank];
 }
 
-static bool has_lost_any(void)
+/* Whether answers of an image may never come: it has failed. Or it has stopped,
+ * and does not wait for all others, since one has failed. */
+static bool may_be_gone(int rank)
 {
-    for (int i = 0; i < far.size; i++)
-        if (far.endpoints[i] && caf_has_failed(i))
-            return true;
-    return false;
+    return caf_has_failed(rank) || (caf_has_stopped(rank) && caf_any_failed());
+}
+
+static void abandon(struct puts *puts)
+{
+    far.open_puts -= puts->open;
+    puts->abandoned += puts->open;
+    puts->open = 0;
 }
 
 rcx_status_t caf_far_complete(void)
 {
+    rcx_status_t status = RCX_OK;
     unsigned looks = 0;
 
-    while (far.puts > 0) {
-        if (caf_pause(&looks) && has_lost_any()) {
-            far.puts = 0;
-            return RCX_ERR_PEER_FAILED;
+    for (int i = 0; far.open_puts > 0 && i < far.size; i++)
+        while (far.puts[i].open > 0) {
+            if (!caf_pause(&looks) || !may_be_gone(i))
+                continue;
+            abandon(&far.puts[i]);
+            status = RCX_ERR_PEER_FAILED;
         }
-    }
-    return RCX_OK;
+    return status;
 }
 
 /* Send a request, and wait for its answer. There is one at a time. */
@@ -342,8 +371,10 @@ rcx_status_t caf_far_put(int rank, const struct caf_section *s,
     memcpy(encode(s, parcel->data), packed, elements);
     caf_far_expect();
     status = send_parcel(rank, parcel, bytes);
-    if (status == RCX_OK)
-        far.puts++;
+    if (status == RCX_OK) {
+        far.puts[rank].open++;
+        far.open_puts++;
+    }
     caf_far_progress();
     return status;
 }
@@ -420,7 +451,8 @@ rcx_status_t caf_far_open(rcx_comm_t *comm)
         return RCX_OK;
     far.endpoints = calloc((size_t)far.size, sizeof *far.endpoints);
     far.is_lost = calloc((size_t)far.size, sizeof *far.is_lost);
-    if (!far.endpoints || !far.is_lost)
+    far.puts = calloc((size_t)far.size, sizeof *far.puts);
+    if (!far.endpoints || !far.is_lost || !far.puts)
         return RCX_ERR_NOMEM;
     if (!open_worker() ||
         ucp_worker_get_address(far.worker, &address, &bytes) != UCS_OK)
@@ -440,5 +472,6 @@ void caf_far_close(void)
     free(far.offsets);
     free(far.endpoints);
     free(far.is_lost);
+    free(far.puts);
     memset(&far, 0, sizeof far);
 }

@@ -56,6 +56,8 @@ rcx_status_t caf_far_put(int rank, const struct caf_section *s,
                          const char *packed);
 rcx_status_t caf_far_change(int rank, uint64_t address,
                             const struct caf_change *change, uint64_t *old_p);
+/* Wait until all puts are complete. RCX_ERR_PEER_FAILED: an image with puts has
+ * failed; those to other images are complete. */
 rcx_status_t caf_far_complete(void);
 
 #endif

@@ -268,6 +268,13 @@ static void release(struct caf_coarray *c)
     c->memory = NULL;
 }
 
+void caf_coarray_free(struct caf_coarray *c)
+{
+    release(c);
+    free(c->addresses);
+    c->addresses = NULL;
+}
+
 /* ---- What gfortran calls ------------------------------------------------- */
 
 enum registration {
@@ -344,9 +351,10 @@ void _gfortran_caf_deregister(void **token, int type, int *stat, char *errmsg,
 
     if (c->team && type != DEALLOCATE_ONLY && pools)
         status = caf_sync();
-    release(c);
-    if (type != DEALLOCATE_ONLY) {
-        free(c->addresses);
+    if (type == DEALLOCATE_ONLY) {
+        release(c);
+    } else {
+        caf_coarray_free(c);
         free(c);
         *token = NULL;
     }

@@ -20,6 +20,8 @@ struct caf_coarray {
  * only. */
 rcx_status_t caf_coarray_new(size_t bytes, bool is_zero,
                              struct caf_coarray *coarray);
+/* Free what caf_coarray_new() has allocated, for this image. */
+void caf_coarray_free(struct caf_coarray *coarray);
 /* Where bytes at an address of rank can be accessed by loads and stores. NULL:
  * they cannot; use messages (far.h). */
 char *caf_near(int rank, uint64_t address, size_t bytes);

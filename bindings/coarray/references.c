@@ -214,8 +214,13 @@ static bool has_shape(const struct caf_array *a, const struct caf_section *s)
 {
     struct caf_section mine;
 
+    if (!a->base_addr || a->dtype.rank != s->rank)
+        return false;
     caf_section_set(&mine, a, 0);
-    return a->base_addr && caf_section_count(&mine) == caf_section_count(s);
+    for (int d = 0; d < s->rank; d++)
+        if (mine.dim[d].count != s->dim[d].count)
+            return false;
+    return true;
 }
 
 /* Give an allocatable array the shape of s, which is assigned to it. False: no
@@ -256,7 +261,7 @@ void _gfortran_caf_get_by_ref(struct caf_coarray *c, int image,
     if (from.rank < 0)
         return;
     if (may_allocate && !reshape(to, &from.section)) {
-        caf_refuse(&outcome, "no memory, or another rank");
+        caf_refuse(&outcome, "no memory, or the arrays have different ranks");
     } else {
         caf_place_set(&target, to, to_kind);
         caf_assign(&target, &from, &outcome);

@@ -154,5 +154,6 @@ void caf_stop(void)
     caf_complete();
     wait_for_others();
     rcx_comm_free(&ends);
+    caf_coarray_free(&stops);
     free(syncs);
 }

@@ -284,6 +284,6 @@ contains
     static = me
     call co_max(static)
     call check(static == n, 'of a static coarray')
-    call check(size(failed_images()) == 0 .and. image_status(me) == 0, 'nobody failed')
+    call check(size(failed_images()) == 0 .and. image_status(me) == 0, 'no image failed')
   end subroutine
 end program

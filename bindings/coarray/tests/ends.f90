@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 ! Images that end: one that fails, one that stops, error stop, and errors without stat=.
 !
-!     ends failed | remote | stopped | alone | error | stop | far
+!     ends failed | remote | puts | stopped | alone | error | stop | far
 program ends
   use iso_fortran_env, only: stat_failed_image, stat_stopped_image, event_type, lock_type, &
     atomic_int_kind
@@ -21,7 +21,7 @@ program ends
   case ('failed')
     if (this_image() == 2) fail image
     call co_sum(x, stat=stat, errmsg=message)
-    if (stat /= stat_failed_image) error stop 'not told'
+    if (stat /= stat_failed_image) error stop 'no stat_failed_image'
     if (image_status(2) /= stat_failed_image) error stop 'image_status'
     if (any(failed_images() /= [2])) error stop 'failed_images'
     print '(a)', 'image 2 failed'
@@ -45,7 +45,7 @@ program ends
       if (mod(i, 100) == 0) sync images (2, stat=stat)
       if (stat /= 0) exit
     end do
-    if (stat /= stat_failed_image) error stop 'not told'
+    if (stat /= stat_failed_image) error stop 'no stat_failed_image'
     x = y(5)[2, stat=stat]
     if (stat /= stat_failed_image) error stop 'get'
     event post (e[2], stat=stat)
@@ -65,6 +65,39 @@ program ends
       call atomic_ref(i, done)
     end do
     print '(a)', 'image 2 failed'
+  case ('puts')
+    ! After image 2 has failed, puts to image 3 are complete only when image 3 has answered. It
+    ! begins to answer after a second. An access to it is no error.
+    call atomic_define(done, 0)
+    sync all
+    if (this_image() == 1) then
+      y(7)[2] = 1 ! connects to image 2
+      sync images (2)
+      sync images (2, stat=stat)
+      if (stat /= stat_failed_image) error stop 'no stat_failed_image'
+      call atomic_define(done[3], 1)
+      call work(200)
+      y(7)[3] = 30
+      sync memory (stat=stat)
+      if (stat /= 0) error stop 'puts to image 3'
+      do i = 1, 3
+        x = y(7)[3, stat=stat]
+        if (stat /= 0 .or. x /= 30) error stop 'get from image 3'
+      end do
+      call atomic_define(done[3], 2)
+      print '(a)', 'image 2 failed'
+    else if (this_image() == 2) then
+      sync images (1)
+      fail image
+    else
+      do i = 1, 2
+        x = 0
+        do while (x < i)
+          call atomic_ref(x, done)
+        end do
+        if (i == 1) call work(1200)
+      end do
+    end if
   case ('stopped')
     if (this_image() == 2) stop
     sync all (stat=stat)
@@ -97,4 +130,15 @@ program ends
   case ('far')
     call co_sum(x, result_image=99)
   end select
+contains
+  ! Compute for some milliseconds, without a call of the runtime.
+  subroutine work(milliseconds)
+    integer, intent(in) :: milliseconds
+    integer(8) :: begin, now, rate
+    call system_clock(begin, rate)
+    now = begin
+    do while (now - begin < milliseconds * rate / 1000)
+      call system_clock(now)
+    end do
+  end subroutine
 end program

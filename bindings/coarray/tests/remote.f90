@@ -13,6 +13,7 @@ module remote_types
     type(inner), allocatable :: some(:)
     integer, allocatable :: scalar
     integer :: fixed(2, 3)
+    integer, allocatable :: table(:, :)
     real(4), pointer :: p(:) => null()
   end type
   type :: pair
@@ -74,7 +75,7 @@ contains
     y[next] = me / 2d0
     z[next] = cmplx(me, -me, 8)
     l[next] = mod(me, 2) == 0
-    call check(x[next] == -me, 'what was put is there')
+    call check(x[next] == -me, 'the value that was put has arrived')
     sync all
     call check(x == -last .and. abs(y - last / 2d0) < 1d-9 .and. nint(aimag(z)) == -last, 'put')
     call check(l .eqv. mod(last, 2) == 0, 'put of a logical')
@@ -130,7 +131,7 @@ contains
 
   subroutine vectors()
     integer, save :: a(10)[*], m(4, 4)[*]
-    integer :: i, few(3), b(3), c(2, 3)
+    integer :: i, few(3), b(3), c(2, 3), from, to, step
 
     a = [(me * 100 + i, i = 1, 10)]
     m = reshape([(me * 100 + i, i = 1, 16)], [4, 4])
@@ -148,6 +149,16 @@ contains
     call check(a(3) == -last .and. a(8) == -2 * last .and. a(4) == me * 100 + 4, 'put by vector')
     b(few / 4 + 1) = a([1, 2, 4])[me]
     call check(all(b == me * 100 + [2, 4, 1]), 'to indexed')
+    from = 3
+    to = 2
+    step = 2
+    c(1:0, :) = m(from:to:step, [4, 1, 3])[next]
+    call check(size(m(from:to:step, [4, 1])[next]) == 0, 'no row of a vector')
+    sync all
+    m(from:to:step, few / 4 + 1)[next] = -1
+    m(to:from:-step, few / 4 + 1)[next] = -1
+    sync all
+    call check(all(m == reshape([(me * 100 + i, i = 1, 16)], [4, 4])), 'put of none by vector')
     sync all
   end subroutine
 
@@ -243,7 +254,7 @@ contains
     call check(all(few%n == 10 * next + [2, 4]) .and. all(abs(few%x - [0.5, 1.0]) < 1e-9), 'section of a derived type')
     x = -1
     x = p(2:4:2)[next, stat=stat]%x
-    call check(stat /= 0 .and. all(nint(x) == -1), 'what gfortran tells wrongly is refused')
+    call check(stat /= 0 .and. all(nint(x) == -1), 'a wrong section from gfortran is refused')
     sync all
     p(1)[next]%x = me
     few = [pair(5 * me, 0), pair(6 * me, 1)]
@@ -259,6 +270,7 @@ contains
     type(outer), save :: o[*]
     type(inner), allocatable :: v(:)[:]
     real(8), allocatable :: x(:)
+    integer, allocatable :: t(:, :), s(:)
     real(4), target, save :: there(3)
     integer :: i
 
@@ -275,6 +287,7 @@ contains
     o%some(2)%x = [1d0 * me, 2d0 * me]
     o%scalar = -5 * me
     o%fixed = reshape([1, 2, 3, 4, 5, 6], [2, 3]) * me
+    o%table = o%fixed
     there = [1, 2, 3] * 0.5 * me
     o%p => there
     do i = 1, 2
@@ -294,6 +307,11 @@ contains
     call check(o[next]%some(2)%n == 77 * next, 'components of components')
     call check(nint(o[next]%some(2)%x(2)) == 2 * next, 'and allocatable ones of these')
     call check(all(o[next]%fixed(2, :) == [2, 4, 6] * next) .and. o[next]%fixed(1, 2) == 3 * next, 'static component')
+    allocate (t(3, 2), s(4))
+    t = o[next]%table
+    call check(all(shape(t) == [2, 3]) .and. all(t == o%table / me * next), 'as many elements in another shape')
+    s = o[next]%scalar
+    call check(size(s) == 4 .and. all(s == -5 * next), 'scalar component to an array')
     call check(all(abs(o[next]%p(:) - [1, 2, 3] * 0.5 * next) < 1e-6), 'pointer component')
     call check(nint(v(2)[next]%x(0)) == 2 * next .and. all(nint(v(1)[next]%x(1:)) == next), 'of an array')
     sync all
@@ -475,7 +493,7 @@ contains
       event post (many(2)[next])
     end if
     event wait (many(2))
-    call check(x == me .or. me == 1, 'what was put before the post is there')
+    call check(x == me .or. me == 1, 'a value put before the post has arrived')
     if (me > 1) then
       x[next] = me + 1
       event post (many(2)[next])

@@ -51,23 +51,25 @@ for n in 2 3 4; do
 done
 
 run 137 "$rcxrun" -k -n 3 -x RCX_TIMEOUT=5s "$ends" failed && [ "$(grep -cx 'image 2 failed' "$out")" -eq 2 ]
-ok $? "an image that fails is stat_failed_image on the others, who know which it was"
+ok $? "an image that fails is stat_failed_image on the others, and is named"
 for way in "" "${messages[*]}"; do
     # shellcheck disable=SC2086
     run 137 "$rcxrun" -k -n 3 $way -x RCX_TIMEOUT=3s "$ends" remote && [ "$(grep -cx 'image 2 failed' "$out")" -eq 2 ]
-    ok $? "so it is for who looks into its memory, or waits for it, and a lock that it had is free${way:+, by messages}"
+    ok $? "so it is in accesses to its memory and in waits, and a lock that it held is free${way:+, by messages}"
     # shellcheck disable=SC2086
     run 0 "$rcxrun" -n 3 $way "$ends" stopped && [ "$(grep -cx 'image 2 stopped' "$out")" -eq 2 ]
-    ok $? "an image that stops is stat_stopped_image for who waits for it${way:+, by messages}"
+    ok $? "an image that stops is stat_stopped_image for images that wait for it${way:+, by messages}"
     # shellcheck disable=SC2086
     run 0 "$rcxrun" -n 3 $way "$ends" alone && [ "$(cat "$out")" = "image 3 stopped" ]
-    ok $? "also in pairs, but not for what came before${way:+, by messages}"
+    ok $? "also in pairs, but not for earlier operations${way:+, by messages}"
 done
+run 137 "$rcxrun" -k -n 3 "${messages[@]}" -x RCX_TIMEOUT=3s "$ends" puts && grep -qx 'image 2 failed' "$out"
+ok $? "puts to other images than the one that failed are complete once answered"
 run 7 "$rcxrun" -n 3 "$ends" error && grep -qx 'ERROR STOP 7' "$err"
 ok $? "error stop ends all images, with its code"
 run 3 "$rcxrun" -n 3 "$ends" stop && [ "$(grep -c STOP "$err")" -eq 1 ] && grep -qx 'STOP 3' "$err"
 ok $? "stop ends one"
 run 1 "$rcxrun" -n 2 "$ends" far && grep -qx 'image [12]: co_sum: no such image' "$err"
-ok $? "what is wrong ends a program that has no stat="
+ok $? "an error ends a program that has no stat="
 
 end_tests

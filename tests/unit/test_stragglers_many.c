@@ -296,7 +296,7 @@ static void no_rank_is_named_if_all_wait(void **state)
     }
     let_deadlines_pass(&m);
     for (int i = 0; i < SIZE; i++)
-        assert_failed_for(&m, i, RCX_ERR_TIMEOUT, NULL, 0);
+        assert_failed_for(&m, i, RCX_ERR_TIMEOUT, &i, 0);
     close_many(&m);
 }
 

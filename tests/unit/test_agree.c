@@ -458,7 +458,7 @@ static void pass_on(int from, int to)
         }
 }
 
-/* Coordinator rank has all messages of members, and they have its own. */
+/* Coordinator rank and members have all messages of each other. */
 static void pass_both(int rank, const int members[], int n)
 {
     for (int round = 0; round < 2; round++)
@@ -468,40 +468,57 @@ static void pass_both(int rank, const int members[], int n)
         }
 }
 
-/* Member 2 alone accepts what member 0 proposes. Members 1, 3 and 4 decide
- * another value; no other member learns it before member 2 coordinates. */
+static void drop_all(void)
+{
+    while (world.count > 0)
+        drop(0);
+}
+
+static void fail_at(const int members[], int n, int failed)
+{
+    for (int i = 0; i < n; i++)
+        rcx_agree_fail(world.members[members[i]].agree, failed, false);
+}
+
+/*
+ * Member 6 alone accepts what member 0 proposes. Then members 1, 3, 4 and 5
+ * decide what member 1 proposes without member 6; member 2 has joined, but the
+ * proposal does not reach it. As the next coordinator it learns the older
+ * value first.
+ */
 static void the_value_of_the_highest_ballot_is_proposed_again(void **state)
 {
-    static const int all[] = {1, 2, 3, 4}, most[] = {3, 4};
+    static const int all[] = {1, 2, 3, 4, 5, 6}, most[] = {3, 4, 5};
 
     (void)state;
-    open_world(5, 1);
-    for (int i = 0; i < 5; i++) {
+    open_world(7, 1);
+    for (int i = 0; i < 7; i++) {
         world.members[i].has_entered = true;
         rcx_agree_enter(world.members[i].agree, world.members[i].word);
     }
+    drop_all();
     rcx_agree_overdue(world.members[0].agree);
-    for (int i = 0; i < 4; i++) {
-        pass_on(0, all[i]);
-        pass_on(all[i], 0); /* the last one that joins lets it propose */
-    }
-    pass_on(0, 2);
-    while (world.count > 0) /* the other proposals are late */
-        drop(0);
-    for (int i = 1; i < 5; i++)
-        rcx_agree_fail(world.members[i].agree, 0, false);
-    pass_both(1, most, 2);
-    rcx_agree_overdue(world.members[1].agree); /* member 2 is silent */
-    pass_both(1, most, 2);
+    pass_both(0, all, 5);
+    pass_on(0, 6);
+    pass_on(6, 0); /* all have joined: member 0 proposes */
+    pass_on(0, 6);
+    drop_all();
+    fail_at(all, 5, 0);
+    pass_both(1, all + 1, 4);
+    rcx_agree_overdue(world.members[1].agree); /* of member 6: it proposes */
+    pass_both(1, most, 3);
+    rcx_agree_overdue(world.members[1].agree); /* of member 2: it decides */
     assert_int_equal(rcx_agree_state(world.members[1].agree),
                      RCX_AGREE_DECIDED);
-    while (world.count > 0)
-        drop(0);
-    for (int i = 2; i < 5; i++)
-        rcx_agree_fail(world.members[i].agree, 1, false);
-    pass_both(2, most, 2);
-    pass_both(2, most, 2);
-    assert_true(check_decisions() >= 1);
+    drop_all();
+    fail_at(all + 5, 1, 0);
+    fail_at(all + 1, 5, 1);
+    pass_on(6, 2);
+    pass_both(2, most, 3);
+    pass_both(2, all + 2, 4);
+    assert_int_equal(check_decisions(), 5);
+    assert_int_equal(rcx_agree_state(world.members[6].agree),
+                     RCX_AGREE_EXCLUDED);
     close_world();
 }
 

@@ -34,7 +34,10 @@ build "$top/lib/core/run/fault/agree.c" "$scratch/agree" && run 0 "$scratch/agre
 ok $? "the original passes"
 mutant "a member accepts a ballot that it has refused" '|| m->ballot < a->promised)' ')'
 mutant "the coordinator forgets accepted values" 'const bool is_bound = a->best != NO_BALLOT;' 'const bool is_bound = false;'
-mutant "the coordinator's own accepted value is left out" 'if (a->accepted > a->best)' 'if (false)'
+mutant "the first accepted value wins" 'if (accepted > a->best)' 'if (a->best == NO_BALLOT && accepted > a->best)'
+mutant "the coordinator's own accepted value is left out" 'a->word, a->accepted, a->accepted_word,
+         set_of' 'a->word, NO_BALLOT, a->accepted_word,
+         set_of'
 mutant "a value is accepted one round early" 'if (a->round == a->rounds)' 'if (a->round == a->rounds + 1)'
 mutant "ballot 0 ends one round early" 'if (a->round < 2 * a->rounds)' 'if (a->round < 2 * a->rounds - 1)'
 mutant "any part decides" '|| a->s.accepts_minority' '|| true'
@@ -43,5 +46,5 @@ mutant "a proposal needs no quorum of those that accept" 'if (!a->has_proposed |
 mutant "the coordinator proposes before all have joined" 'if (!a->has_proposed && is_complete(a, JOINED))' 'if (!a->has_proposed)'
 mutant "members that have joined are not told a decision" 'if (i != a->s.rank && has(a, JOINED, i))' 'if (false)'
 mutant "an excluded member decides" 'has(a, VALUE, a->s.rank) ? RCX_AGREE_EXCLUDED' 'false ? RCX_AGREE_EXCLUDED'
-mutant "words of those that joined are not combined" 'a->joined_word &= m->word;' ''
+mutant "words of those that joined are not combined" 'a->joined_word &= word;' ''
 end_tests

@@ -153,11 +153,6 @@ bool rcx_agree_has_failed(const struct rcx_agree *a, int rank)
     return has(a, VALUE, rank);
 }
 
-bool rcx_agree_suspects(const struct rcx_agree *a, int rank)
-{
-    return has(a, FAILED, rank);
-}
-
 bool rcx_agree_leads(const struct rcx_agree *a)
 {
     return a->state == RCX_AGREE_RECOVER && a->coordinator == a->s.rank;
@@ -202,14 +197,6 @@ static void send_decision(struct rcx_agree *a, int to)
     send_to(a, to, message(a, RCX_AGREE_DECIDE));
 }
 
-static void send_proposal(struct rcx_agree *a, int to)
-{
-    struct rcx_agree_msg *m = message(a, RCX_AGREE_PROPOSE);
-
-    m->ballot = a->s.rank + 1;
-    send_to(a, to, m);
-}
-
 static void send_join(struct rcx_agree *a)
 {
     struct rcx_agree_msg *m = message(a, RCX_AGREE_JOIN);
@@ -245,30 +232,32 @@ static void decide(struct rcx_agree *a, uint64_t word, const uint64_t *failed)
 
 /* ---- The coordinator ----------------------------------------------------- */
 
-/* Take part in the own ballot as the others do. */
-static void join_oneself(struct rcx_agree *a)
+/* Member from joins this one, with its word and its accepted value. */
+static void join(struct rcx_agree *a, int from, uint64_t word, int accepted,
+                 uint64_t accepted_word, const uint64_t *accepted_failed)
 {
-    add(a, JOINED, a->s.rank);
-    a->joined_word &= a->word;
-    if (a->accepted > a->best) {
-        a->best = a->accepted;
-        a->best_word = a->accepted_word;
-        copy(a, BEST, set_of(a, ACCEPTED));
+    add(a, JOINED, from);
+    a->joined_word &= word;
+    if (accepted > a->best) {
+        a->best = accepted;
+        a->best_word = accepted_word;
+        copy(a, BEST, accepted_failed);
     }
 }
 
 static void propose(struct rcx_agree *a)
 {
     const bool is_bound = a->best != NO_BALLOT;
+    struct rcx_agree_msg *m;
 
     a->has_proposed = true;
     a->value_word = is_bound ? a->best_word : a->joined_word;
     copy(a, VALUE, set_of(a, is_bound ? BEST : FAILED));
     accept(a, a->s.rank + 1, a->value_word, set_of(a, VALUE));
     add(a, AGREED, a->s.rank);
-    for (int i = 0; i < a->s.size; i++)
-        if (i != a->s.rank && !has(a, FAILED, i))
-            send_proposal(a, i);
+    m = message(a, RCX_AGREE_PROPOSE);
+    m->ballot = a->s.rank + 1;
+    send_all(a, FAILED, m);
 }
 
 /* The members that have joined are in the same part. */
@@ -302,7 +291,8 @@ static void evaluate(struct rcx_agree *a)
 
 static void lead(struct rcx_agree *a)
 {
-    join_oneself(a);
+    join(a, a->s.rank, a->word, a->accepted, a->accepted_word,
+         set_of(a, ACCEPTED));
     send_all(a, FAILED, message(a, RCX_AGREE_COLLECT));
     evaluate(a);
 }
@@ -428,13 +418,8 @@ void rcx_agree_overdue(struct rcx_agree *a)
 static void receive_join(struct rcx_agree *a, int from,
                          const struct rcx_agree_msg *m)
 {
-    add(a, JOINED, from);
-    a->joined_word &= m->word;
-    if (m->ballot > a->best) {
-        a->best = m->ballot;
-        a->best_word = m->accepted;
-        copy(a, BEST, sent_set(a, m, RCX_AGREE_VALUE));
-    }
+    join(a, from, m->word, m->ballot, m->accepted,
+         sent_set(a, m, RCX_AGREE_VALUE));
     /* the sender has left ballot 0 */
     if (a->promised < a->s.rank + 1)
         a->promised = a->s.rank + 1;

@@ -24,9 +24,10 @@
  * although living members may be taken for failed: such a member learns that it
  * is excluded. A part that has no quorum does not decide.
  *
- * Memory: 8 sets of p bits. Sources: Lamport, Paxos made simple, 2001; the task
- * is that of Herault et al. 2015, early returning agreement; dissemination:
- * Hensgen, Finkel, Manber 1988; quorums: design.
+ * Memory: 7 sets of p bits, and a message with 3 of them. Sources: Lamport,
+ * Paxos made simple, 2001; the task is that of Herault et al. 2015, early
+ * returning agreement; dissemination: Hensgen, Finkel, Manber 1988; quorums:
+ * design.
  */
 #ifndef RCX_CORE_RUN_FAULT_AGREE_H
 #define RCX_CORE_RUN_FAULT_AGREE_H
@@ -118,7 +119,5 @@ enum rcx_agree_state rcx_agree_state(const struct rcx_agree *a);
 /* DECIDED: the value. */
 uint64_t rcx_agree_word(const struct rcx_agree *a);
 bool rcx_agree_has_failed(const struct rcx_agree *a, int rank);
-/* Whether this member takes rank for failed. */
-bool rcx_agree_suspects(const struct rcx_agree *a, int rank);
 
 #endif

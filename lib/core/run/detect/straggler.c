@@ -330,6 +330,7 @@ static void give_grace(struct rcx_straggler_query *query, uint64_t ns)
 {
     const bool was_stalled = ns - query->seen > STALL_NS;
 
+    query->seen_before = query->seen;
     query->seen = ns;
     if (!was_stalled || query->has_grace)
         return;
@@ -345,15 +346,15 @@ static void give_grace(struct rcx_straggler_query *query, uint64_t ns)
  * announcement that has arrived while it did not run. */
 static bool is_decidable(const struct rcx_comm *comm, uint64_t ns)
 {
-    struct rcx_straggler_query *query = comm->query;
-    const bool was_late = query->is_late;
+    const struct rcx_straggler_query *query = comm->query;
+    const bool is_late = query->seen_before >= query->relayed_until &&
+                         ns >= query->relayed_until;
 
-    query->is_late = ns >= query->relayed_until;
     if (query->unanswered > 0 && ns < query->until)
         return false;
     return rcx_ctrl_is_small(comm) || query->differs >= 0 ||
-           query->request & MESSAGE || (was_late && query->is_late) ||
-           query->unanswered > 0 || query->not_entered > 0;
+           query->request & MESSAGE || is_late || query->unanswered > 0 ||
+           query->not_entered > 0;
 }
 
 /* The operation that the query is about; without a query, one that is overdue;

@@ -45,10 +45,9 @@ struct rcx_straggler_query {
     uint64_t until; /* when it is decided without those that are unanswered */
     uint64_t relayed_until; /* and without an announcement of a rank that was
                                asked and asks in turn */
-    uint64_t seen;          /* when this rank last looked */
-    bool has_grace;         /* once */
-    bool is_late; /* relayed_until had passed when this rank last looked */
-    int unanswered, not_entered;           /* so many members */
+    uint64_t seen, seen_before;  /* when this rank looked, last and before */
+    bool has_grace;              /* once */
+    int unanswered, not_entered; /* so many members */
     struct rcx_straggler_member members[]; /* by rank */
 };
 

@@ -5,6 +5,8 @@
  */
 #include "core/run/fault/ctrl_msg.h"
 
+enum { SMALL = 32 };
+
 void rcx_ctrl_reply(struct rcx_context *context, int to,
                     struct rcx_ctrl_msg *body)
 {
@@ -28,8 +30,6 @@ void rcx_ctrl_send_all(struct rcx_comm *comm, struct rcx_ctrl_msg *body)
         if (i != comm->rank)
             rcx_ctrl_send(comm, i, body);
 }
-
-enum { SMALL = 32 };
 
 bool rcx_ctrl_is_small(const struct rcx_comm *comm)
 {

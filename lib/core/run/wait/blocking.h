@@ -3,12 +3,11 @@
  * A whole operation: start and wait. There are two paths. A call of one segment
  * that may start at once runs without a request: most such calls complete
  * within a few polls, and without a request a broadcast of 8 bytes takes a
- * quarter less time. This fast path is inlined into each blocking
- * collective. All other operations are requests (request.c), which pump their
- * segments. The paths share rcx_request_begin(), which numbers a segment and
- * starts it, and rcx_request_complete_call(); a call that takes longer becomes
- * a request by rcx_request_adopt(). A nonblocking call starts by the fast path
- * as well.
+ * quarter less time. This fast path is inlined into each blocking collective,
+ * and a nonblocking call starts by it as well. All other operations are
+ * requests (request.c), which launch their segments. Both paths end in
+ * rcx_request_complete_call(); a call that takes longer becomes a request by
+ * rcx_request_adopt().
  */
 #ifndef RCX_CORE_RUN_WAIT_BLOCKING_H
 #define RCX_CORE_RUN_WAIT_BLOCKING_H

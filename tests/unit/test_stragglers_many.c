@@ -117,6 +117,12 @@ static void set_deadline(struct many *m, int rank)
     assert_ok(rcx_comm_set_timeout(world_of(&m->job, rank), DEADLINE_NS));
 }
 
+static void set_deadlines(struct many *m)
+{
+    for (int i = 0; i < m->job.size; i++)
+        set_deadline(m, i);
+}
+
 static void start_allreduce(struct many *m, int rank, rcx_op_t op)
 {
     static const int64_t in[64];
@@ -124,6 +130,14 @@ static void start_allreduce(struct many *m, int rank, rcx_op_t op)
 
     assert_ok(rcx_iallreduce(in, out, 64, RCX_INT64, op,
                              world_of(&m->job, rank), &m->requests[rank]));
+}
+
+/* The sum of all ranks but this one. */
+static void start_all_but(struct many *m, int missing)
+{
+    for (int i = 0; i < m->job.size; i++)
+        if (i != missing)
+            start_allreduce(m, i, RCX_SUM);
 }
 
 static void start_bcast(struct many *m, int rank)
@@ -179,11 +193,8 @@ static void one_rank_is_missing(int size, int missing, bool is_silent,
 
     open_many(&m, size, "RCX_ALLREDUCE", algorithm);
     m.silent = is_silent ? missing : -1;
-    for (int i = 0; i < size; i++) {
-        set_deadline(&m, i);
-        if (i != missing)
-            start_allreduce(&m, i, RCX_SUM);
-    }
+    set_deadlines(&m);
+    start_all_but(&m, missing);
     let_deadlines_pass(&m);
     assert_all_failed_for(&m, missing);
     close_many(&m);
@@ -217,9 +228,7 @@ static void one_deadline_finds_a_distant_missing_rank(void **state)
 
         open_many(&m, SIZE, "RCX_ALLREDUCE", algorithms[a]);
         set_deadline(&m, 5);
-        for (int i = 0; i < SIZE; i++)
-            if (i != MISSING)
-                start_allreduce(&m, i, RCX_SUM);
+        start_all_but(&m, MISSING);
         let_deadlines_pass(&m);
         assert_all_failed_for(&m, MISSING);
         close_many(&m);
@@ -236,8 +245,7 @@ static void a_rank_that_waits_in_an_earlier_call_is_not_named(void **state)
 
     (void)state;
     open_many(&m, SIZE, "RCX_BCAST", "tree");
-    for (int i = 0; i < SIZE; i++)
-        set_deadline(&m, i);
+    set_deadlines(&m);
     start_bcast(&m, 3);
     first = m.requests[3];
     for (int i = 1; i < SIZE; i++)
@@ -314,11 +322,8 @@ static void a_rank_sends_few_control_messages(void **state)
 
     (void)state;
     open_many(&m, SIZE, "RCX_ALLREDUCE", "recursive_doubling");
-    for (int i = 0; i < SIZE; i++) {
-        set_deadline(&m, i);
-        if (i != MISSING)
-            start_allreduce(&m, i, RCX_SUM);
-    }
+    set_deadlines(&m);
+    start_all_but(&m, MISSING);
     let_deadlines_pass(&m);
     assert_all_failed_for(&m, MISSING);
     for (int i = 0; i < SIZE; i++)

@@ -64,10 +64,11 @@ typedef enum rcx_status {
     RCX_ERR_COMM_FAILED = -10, /* the communicator failed in an earlier call */
     RCX_ERR_OP = -11,          /* a user-defined op returned non-zero */
     RCX_ERR_BUSY = -12,        /* still in use */
-    RCX_ERR_FORKED = -13,   /* called in a child of the process of rcx_init */
-    RCX_ERR_LIMIT = -14,    /* a documented limit is reached */
-    RCX_ERR_INTERNAL = -15, /* a bug in RCX */
-    RCX_ERR_TRUNCATED = -16 /* a message is longer than its receive */
+    RCX_ERR_FORKED = -13,    /* called in a child of the process of rcx_init */
+    RCX_ERR_LIMIT = -14,     /* a documented limit is reached */
+    RCX_ERR_INTERNAL = -15,  /* a bug in RCX */
+    RCX_ERR_TRUNCATED = -16, /* a message is longer than its receive */
+    RCX_ERR_EXCLUDED = -17   /* the others go on without this rank */
 } rcx_status_t;
 
 /* The name of a status and what it means, as static text; never NULL. */
@@ -422,6 +423,65 @@ typedef struct rcx_error_info {
                             rejected call, until the next one */
 } rcx_error_info_t;
 RCX_API rcx_status_t rcx_comm_error(rcx_comm_t *comm, rcx_error_info_t *info_p);
+
+/* ---- Recovery from failures ----------------------------------------------- */
+
+/* The same as rcx_comm_abort(), by the name that ULFM gives it: the operations
+ * of all members end, so that all can call rcx_comm_shrink(). */
+RCX_API rcx_status_t rcx_comm_revoke(rcx_comm_t *comm);
+
+/*
+ * Uniform agreement: all members of comm that live call it, and all for which
+ * it succeeds get the same flags and the same failed members, whatever fails
+ * meanwhile. It works on a failed communicator, the world included. If members
+ * have failed by the agreement, comm has failed as well.
+ *
+ * flags       in: this rank's; out: the AND of the flags of the members that
+ *             took part. They are unchanged after an error.
+ * timeout_ns  for all members alike; 0: that of comm (rcx_comm_set_timeout()).
+ *             A member that is not found dead, but does not call within a
+ *             quarter of it, is taken for failed. 0 and none: members are
+ *             waited for until they are found dead.
+ *
+ * RCX_ERR_EXCLUDED  the others have agreed that this rank has failed (it was
+ *                   stopped or late), or too few members can be reached
+ *                   (RCX_QUORUM). comm has failed for good. A program ends
+ *                   then, or starts a new context.
+ * RCX_ERR_TIMEOUT   there is no decision yet. The next call of the same
+ *                   function goes on with this agreement and these flags.
+ * RCX_ERR_ARG, RCX_ERR_NOMEM
+ *
+ * Messages: 2 ceil(lg p) of each member if none has failed; otherwise O(p) of
+ * the lowest one that lives, and a few of each other. Guarantees: F20 to F25.
+ * Sources: Herault et al., Practical scalable consensus for pseudo-synchronous
+ * distributed systems, 2015 (the task); Lamport, Paxos made simple, 2001.
+ */
+RCX_API rcx_status_t rcx_comm_agree(rcx_comm_t *comm, uint64_t *flags,
+                                    int64_t timeout_ns);
+
+/*
+ * A communicator of the members of comm that live, in the order of their ranks:
+ * an agreement, as rcx_comm_agree(), and a barrier of the new communicator. All
+ * members for which it succeeds get the same one. If a member fails after the
+ * agreement, the new communicator fails as any other, and can be shrunk.
+ *
+ * comm may be failed or not; it is not freed. Once it is freed, a failed one
+ * leaves nothing behind if its failed members are known to have ended;
+ * otherwise its id is not used again. The new communicator has comm's timeout.
+ *
+ * Errors as of rcx_comm_agree(); RCX_ERR_LIMIT: no id is free on all members.
+ */
+RCX_API rcx_status_t rcx_comm_shrink(rcx_comm_t *comm, int64_t timeout_ns,
+                                     rcx_comm_t **new_p);
+
+/*
+ * The members of comm that have failed by its last agreement or shrink,
+ * ascending, which is the same on all members. ranks_p: valid until the next
+ * one, or until comm is freed. Before the first one there are none, whatever
+ * rcx_comm_error() has found. RCX_ERR_ARG
+ */
+RCX_API rcx_status_t rcx_comm_failed(const rcx_comm_t *comm, int *n_p,
+                                     const int **ranks_p);
 
 /*
  * Write the last operations of this process's communicators, and what they wait

@@ -297,15 +297,14 @@ static void sim_notify(struct rcx_transport *t, int peer, const void *note,
     unlock(sim);
 }
 
-static bool sim_take_note(struct rcx_transport *t, void *note, size_t bytes)
+/* All threads share sim->heap. */
+static void sim_free_ctrl(struct rcx_transport *t, struct rcx_ctrl_frame *frame)
 {
     struct rcx_sim *sim = ((struct port *)t)->sim;
-    bool fits;
 
-    lock(sim); /* all threads share sim->heap */
-    fits = rcx_ctrl_queue_pop(t, sim->heap, note, bytes);
+    lock(sim);
+    rcx_ctrl_frame_free(frame);
     unlock(sim);
-    return fits;
 }
 
 static void sim_version(char *text, size_t bytes)
@@ -389,7 +388,7 @@ static const struct rcx_transport_ops sim_ops = {
     .name = "sim", .version = sim_version, .address = sim_address,
     .send = sim_send, .recv = sim_recv, .recv_masked = sim_recv_masked,
     .progress = sim_progress, .cancel = sim_cancel, .probe = sim_probe, .send_ctrl = sim_notify,
-    .take_ctrl = sim_take_note, .event_fd = sim_event_fd, .arm = sim_arm,
+    .take_ctrl = rcx_ctrl_queue_pop, .free_ctrl = sim_free_ctrl, .event_fd = sim_event_fd, .arm = sim_arm,
     .wake = sim_wake, .flush = sim_flush, .close = sim_close,
 };
 /* clang-format on */
@@ -435,10 +434,10 @@ void rcx_sim_set_fault(struct rcx_sim *sim, const struct rcx_sim_fault *fault)
     sim->posted = 0;
 }
 
-static void free_notes(struct rcx_sim *sim, struct rcx_transport *t)
+static void free_ctrl_queue(struct rcx_transport *t)
 {
     while (t->ctrl)
-        rcx_ctrl_queue_pop(t, sim->heap, NULL, SIZE_MAX);
+        rcx_ctrl_frame_free(rcx_ctrl_queue_pop(t));
 }
 
 void rcx_sim_destroy(struct rcx_sim *sim)
@@ -446,8 +445,8 @@ void rcx_sim_destroy(struct rcx_sim *sim)
     if (!sim)
         return;
     for (int i = 0; i < sim->size; i++) {
-        free_notes(sim, &sim->ports[i].base);
-        free_notes(sim, &sim->ports[i].ctrl_inbox);
+        free_ctrl_queue(&sim->ports[i].base);
+        free_ctrl_queue(&sim->ports[i].ctrl_inbox);
         rcx_notifier_close(&sim->ports[i].notifier);
     }
     pthread_mutex_destroy(&sim->mutex);

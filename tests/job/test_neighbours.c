@@ -179,11 +179,16 @@ static void notify(int n)
  * how many. */
 static int take_ctrl_msgs(void)
 {
-    int message, n = 0;
+    struct rcx_transport *t = ranks[0].context.transport;
+    struct rcx_ctrl_frame *frame;
+    int n = 0;
 
-    while (rcx_transport_ucp.take_ctrl(ranks[0].context.transport, &message,
-                                       sizeof message))
-        assert_int_equal(message, n++);
+    while ((frame = rcx_transport_ucp.take_ctrl(t))) {
+        assert_int_equal(frame->bytes, sizeof n);
+        assert_memory_equal(frame->data, &n, sizeof n);
+        rcx_transport_ucp.free_ctrl(t, frame);
+        n++;
+    }
     return n;
 }
 
@@ -287,9 +292,10 @@ control_messages_are_read_before_a_rank_is_declared_failed(void **state)
     notify(CTRL_MSGS);
     assert_int_equal(ranks[1].context.transport->ctrl_unsent, 0);
     peer = rcx_ucp_neighbour(transport_of(0), 1);
-    rcx_process_close(&peer->process);
-    peer->process.pid = ended_process();
-    peer->is_missing = true; /* the next probe is the second that misses it */
+    rcx_process_close(&peer->watched.process);
+    peer->watched.process.pid = ended_process();
+    peer->watched.is_missing =
+        true; /* the next probe is the second that misses it */
     transport_of(0)->lane.next_liveness_ns = 0;
     while (!t->failed_peers[1])
         rcx_transport_ucp.progress(t);

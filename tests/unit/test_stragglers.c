@@ -202,12 +202,17 @@ static uint32_t stall_of_last(struct job *job)
     const struct rcx_ctrl_msg asked = {.kind = RCX_CTRL_QUERY,
                                        .comm_id = comm->id,
                                        .sequence = comm->window.next - 1};
+    struct rcx_ctrl_frame *frame;
     struct rcx_ctrl_msg answer;
 
     rcx_straggler_answer(job->contexts[1], comm, &asked);
     for (int i = 0; i < 100 && !t->ctrl; i++)
         t->ops->progress(t);
-    assert_true(t->ops->take_ctrl(t, &answer, sizeof answer));
+    frame = t->ops->take_ctrl(t);
+    assert_non_null(frame);
+    assert_int_equal(frame->bytes, sizeof answer);
+    memcpy(&answer, frame->data, sizeof answer);
+    t->ops->free_ctrl(t, frame);
     assert_int_equal(answer.kind, RCX_CTRL_ENTERED);
     return answer.value;
 }

@@ -38,6 +38,7 @@ class Status(enum.IntEnum):
     LIMIT = -14
     INTERNAL = -15
     TRUNCATED = -16
+    EXCLUDED = -17
 
 
 class Error(RuntimeError):

@@ -40,6 +40,8 @@ const char *rcx_status_string(rcx_status_t status)
     case RCX_ERR_INTERNAL: return "RCX_ERR_INTERNAL: a bug in RCX";
     case RCX_ERR_TRUNCATED:
         return "RCX_ERR_TRUNCATED: a message is longer than its receive";
+    case RCX_ERR_EXCLUDED:
+        return "RCX_ERR_EXCLUDED: the other ranks go on without this one";
     }
     return "unknown status";
 }

@@ -7,21 +7,21 @@
 
 #include "core/iface/transport.h"
 
-bool rcx_ctrl_queue_pop(struct rcx_transport *t, struct rcx_heap *heap,
-                        void *note, size_t bytes)
+struct rcx_ctrl_frame *rcx_ctrl_queue_pop(struct rcx_transport *t)
 {
     struct rcx_ctrl_frame *first = t->ctrl;
-    const bool fits = first && first->bytes == bytes;
 
     if (!first)
-        return false;
+        return NULL;
     t->ctrl = first->next;
     if (!t->ctrl)
         t->ctrl_end = &t->ctrl;
-    if (fits)
-        memcpy(note, first->data, bytes);
-    rcx_heap_free(heap, first);
-    return fits;
+    return first;
+}
+
+void rcx_ctrl_frame_free(struct rcx_ctrl_frame *frame)
+{
+    rcx_heap_free(frame->heap, frame);
 }
 
 void rcx_ctrl_queue_push(struct rcx_transport *t, struct rcx_heap *heap,
@@ -31,6 +31,7 @@ void rcx_ctrl_queue_push(struct rcx_transport *t, struct rcx_heap *heap,
 
     if (!copy)
         return;
+    copy->heap = heap;
     copy->bytes = bytes;
     memcpy(copy->data, note, bytes);
     copy->next = NULL;

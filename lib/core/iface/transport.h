@@ -80,8 +80,9 @@ enum { RCX_AHEAD = 64 << 10, RCX_FULL_POLLS = 16 };
 /* A control message, see run/fault/ctrl_msg.h. */
 struct rcx_ctrl_frame {
     struct rcx_ctrl_frame *next;
+    struct rcx_heap *heap; /* that it is allocated from */
     size_t bytes;
-    unsigned char data[];
+    _Alignas(8) unsigned char data[];
 };
 
 struct rcx_transport {
@@ -111,10 +112,10 @@ struct rcx_transport {
                      RCX_AHEAD */
 };
 
-/* Take the oldest control message off the queue. heap: which it was allocated
- * from. False: there was none, or one of another length. */
-bool rcx_ctrl_queue_pop(struct rcx_transport *t, struct rcx_heap *heap,
-                        void *note, size_t bytes);
+/* Take the oldest control message off the queue; NULL: there is none. The
+ * caller frees it. */
+struct rcx_ctrl_frame *rcx_ctrl_queue_pop(struct rcx_transport *t);
+void rcx_ctrl_frame_free(struct rcx_ctrl_frame *frame);
 /* Append one. Dropped if memory ran out. */
 void rcx_ctrl_queue_push(struct rcx_transport *t, struct rcx_heap *heap,
                          const void *note, size_t bytes);
@@ -224,6 +225,11 @@ struct rcx_transport_ops {
     bool (*probe)(struct rcx_transport *t, uint64_t tag, uint64_t mask,
                   uint64_t *found_p);
 
+    /* Drop the messages that have arrived for no receive, and whose tags agree
+     * with tag where mask has ones. Their sends complete. NULL: a message does
+     * not arrive before its receive is posted. */
+    void (*discard)(struct rcx_transport *t, uint64_t tag, uint64_t mask);
+
     /* Send a control message, which is copied. Peer finds it in its queue,
      * unless it or this process is gone by then, or cannot be reached.
      * t->last_error is not set. */
@@ -255,8 +261,13 @@ struct rcx_transport_ops {
     void *(*reach_memory)(struct rcx_transport *t, void *ptr, int peer,
                           const void *key, uint64_t base);
 
-    /* rcx_ctrl_queue_pop() with the transport's heap. */
-    bool (*take_ctrl)(struct rcx_transport *t, void *note, size_t bytes);
+    /* rcx_ctrl_queue_pop(), and to free what it returns. */
+    struct rcx_ctrl_frame *(*take_ctrl)(struct rcx_transport *t);
+    void (*free_ctrl)(struct rcx_transport *t, struct rcx_ctrl_frame *frame);
+
+    /* Whether it is certain, now, that the peer's process has ended. NULL: that
+     * is never certain. */
+    bool (*has_ended)(struct rcx_transport *t, int peer);
 
     /* RCX_OK once all that was sent has left this process. RCX_IN_PROGRESS:
      * call again, with progress between. */

@@ -168,10 +168,9 @@ static void notify(struct rcx_transport *t, int peer, const void *note,
     (void)t, (void)peer, (void)note, (void)bytes;
 }
 
-static bool take_ctrl(struct rcx_transport *t, void *note, size_t bytes)
+static void free_ctrl(struct rcx_transport *t, struct rcx_ctrl_frame *frame)
 {
-    (void)t, (void)note, (void)bytes;
-    return false;
+    (void)t, (void)frame;
 }
 
 /* ---- Sleeping ------------------------------------------------------------ */
@@ -262,7 +261,7 @@ const struct rcx_transport_ops rcx_transport_self = {
     .name = "self", .version = version, .open = open, .address = address,
     .send = send, .recv = recv, .recv_masked = recv_masked,
     .progress = progress, .cancel = cancel, .probe = probe, .send_ctrl = notify,
-    .take_ctrl = take_ctrl, .event_fd = event_fd, .arm = arm, .wake = wake,
+    .take_ctrl = rcx_ctrl_queue_pop, .free_ctrl = free_ctrl, .event_fd = event_fd, .arm = arm, .wake = wake,
     .flush = flush, .close = close_all,
 };
 /* clang-format on */

@@ -382,3 +382,54 @@ bool rcx_shm_probe(const struct rcx_shm_channel *p, uint64_t tag, uint64_t mask,
         *found_p = e->arrival.tag;
     return e;
 }
+
+/* A long message: its sender need not send the rest. */
+static bool end_send(struct rcx_shm_channel *p, const struct rcx_shm_header *a)
+{
+    return p->has_ended || a->part == a->bytes ||
+           rcx_shm_put_control(p, a->number, RCX_SLOT_ATS, NULL);
+}
+
+/* A message whose sender cannot be told for lack of room is kept. */
+void rcx_shm_discard(struct rcx_shm_channel *p, uint64_t tag, uint64_t mask)
+{
+    struct rcx_unexpected **link =
+        (struct rcx_unexpected **)find_unexpected(p, tag, mask);
+
+    while (*link && end_send(p, &(*link)->arrival)) {
+        struct rcx_unexpected *e = *link;
+
+        *link = e->next;
+        if (p->unexpected_end == &e->next)
+            p->unexpected_end = link;
+        rcx_heap_free(p->lane->heap, e);
+        link = (struct rcx_unexpected **)find_unexpected(p, tag, mask);
+    }
+}
+
+static void complete_all(struct rcx_shm_channel *p, struct rcx_message *m)
+{
+    while (m) {
+        struct rcx_message *next = m->next;
+
+        rcx_shm_complete(p, m, RCX_ERR_PEER_FAILED);
+        m = next;
+    }
+}
+
+void rcx_shm_peer_ended(struct rcx_shm_channel *p)
+{
+    struct rcx_message *starting, *streaming, *begun;
+
+    rcx_shm_progress(p, true); /* what it has sent before */
+    starting = p->starting;
+    streaming = p->streaming;
+    begun = p->begun;
+    p->has_ended = true;
+    p->starting = p->streaming = p->begun = NULL;
+    p->starting_end = &p->starting;
+    p->answers_due = 0;
+    complete_all(p, starting);
+    complete_all(p, streaming);
+    complete_all(p, begun);
+}

@@ -126,6 +126,7 @@ struct rcx_shm_channel {
     int peer;
     pid_t pid;      /* of the peer */
     bool is_active; /* polled by each progress call */
+    bool has_ended; /* the peer's process */
 };
 
 size_t rcx_shm_fifo_bytes(const struct rcx_shm_lane *lane);
@@ -138,6 +139,9 @@ void rcx_shm_channel_connect(struct rcx_shm_channel *p,
                              struct rcx_shm_fifo *out,
                              _Atomic uint32_t *asleep);
 void rcx_shm_channel_close(struct rcx_shm_channel *p);
+/* The peer's process has ended: long messages that have begun, and sends that
+ * wait for room, complete with RCX_ERR_PEER_FAILED. */
+void rcx_shm_peer_ended(struct rcx_shm_channel *p);
 
 /* As in struct rcx_transport_ops. For a receive, rcx_message_set_match() comes
  * first. */
@@ -153,6 +157,9 @@ unsigned rcx_shm_progress(struct rcx_shm_channel *p, bool all);
  * its buffer. */
 void rcx_shm_cancel(struct rcx_shm_channel *p, struct rcx_message *m);
 /* Whether an unexpected message matches. */
+/* Drop messages without a receive whose tags match; the senders of long ones
+ * are told. */
+void rcx_shm_discard(struct rcx_shm_channel *p, uint64_t tag, uint64_t mask);
 bool rcx_shm_probe(const struct rcx_shm_channel *p, uint64_t tag, uint64_t mask,
                    uint64_t *found_p);
 /* Receive an unexpected message into m. RCX_ERR_ARG: none matches. */

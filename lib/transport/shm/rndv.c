@@ -86,8 +86,10 @@ void rcx_rndv_send_answered(struct rcx_shm_channel *p, uint64_t number,
 {
     struct rcx_message *m = p->streaming;
 
-    while (rcx_shm_msg(m)->key != number)
+    while (m && rcx_shm_msg(m)->key != number)
         m = m->next;
+    if (!m) /* the peer has ended, and so has the message */
+        return;
     rcx_shm_msg(m)->may_go_on = true;
     if (is_consumed)
         rcx_shm_msg(m)->at = rcx_shm_msg(m)->room;
@@ -114,9 +116,11 @@ void rcx_rndv_recv_part(struct rcx_shm_channel *p,
 {
     struct rcx_message **link = &p->begun, *m;
 
-    while (rcx_shm_msg(*link)->key != a->number)
+    while (*link && rcx_shm_msg(*link)->key != a->number)
         link = &(*link)->next;
     m = *link;
+    if (!m) /* the peer has ended, and so has the message */
+        return;
     rcx_message_store(m, a->data, a->part);
     if (rcx_shm_msg(m)->at < m->bytes)
         return;

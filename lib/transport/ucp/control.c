@@ -15,9 +15,10 @@ static ucs_status_t ctrl_received(void *arg, const void *header,
     return UCS_OK;
 }
 
-bool rcx_ucp_take_ctrl(struct rcx_transport *t, void *note, size_t bytes)
+void rcx_ucp_free_ctrl(struct rcx_transport *t, struct rcx_ctrl_frame *frame)
 {
-    return rcx_ctrl_queue_pop(t, ((struct ucp *)t)->heap, note, bytes);
+    (void)t;
+    rcx_ctrl_frame_free(frame);
 }
 
 ucs_status_t rcx_ucp_open_ctrl(struct ucp *u)

@@ -40,3 +40,23 @@ void rcx_ucp_drain_unexpected(struct ucp_worker *worker)
     for (int i = 0; i < POLLS && pending > 0; i++)
         ucp_worker_progress(worker);
 }
+
+static void discarded(void *request, ucs_status_t status,
+                      const ucp_tag_recv_info_t *info, void *user_data)
+{
+    (void)status, (void)info, (void)user_data;
+    ucp_request_free(request);
+}
+
+void rcx_ucp_discard(struct ucp_worker *worker, uint64_t tag, uint64_t mask)
+{
+    const ucp_request_param_t param = {.op_attr_mask =
+                                           UCP_OP_ATTR_FIELD_CALLBACK |
+                                           UCP_OP_ATTR_FLAG_NO_IMM_CMPL,
+                                       .cb.recv = discarded};
+    ucp_tag_message_h message;
+    ucp_tag_recv_info_t info;
+
+    while ((message = ucp_tag_probe_nb(worker, tag, mask, 1, &info)))
+        ucp_tag_msg_recv_nbx(worker, NULL, 0, message, &param);
+}

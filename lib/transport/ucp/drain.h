@@ -2,10 +2,16 @@
 #ifndef RCX_TRANSPORT_UCP_DRAIN_H
 #define RCX_TRANSPORT_UCP_DRAIN_H
 
+#include <stdint.h>
+
 struct ucp_worker;
 
 /* Receive and drop messages without receives, as a failure leaves them: UCX
  * warns of each one that is left when a worker closes. */
 void rcx_ucp_drain_unexpected(struct ucp_worker *worker);
+
+/* Drop those whose tags agree with tag where mask has ones, without waiting for
+ * the end of long ones. */
+void rcx_ucp_discard(struct ucp_worker *worker, uint64_t tag, uint64_t mask);
 
 #endif

@@ -38,6 +38,21 @@ static void close_segment(struct ucp *u)
     u->lane.place = (struct rcx_segment_address){.rkey_bytes = 0};
 }
 
+/* What peers on this node need to look at this process. u is memory that it
+ * keeps, if it has no segment. */
+static void set_place(struct ucp *u, const struct rcx_node *node)
+{
+    struct rcx_segment_address *place = &u->lane.place;
+
+    if (!node->is_known)
+        return;
+    if (!u->lane.segment)
+        place->segment = (uintptr_t)u;
+    place->group = node->group;
+    place->ranks = (uint32_t)node->group_ranks;
+    place->pid = (uint32_t)getpid();
+}
+
 /* ---- Opening and closing ------------------------------------------------- */
 
 static void send_done(void *request, ucs_status_t status, void *arg)
@@ -110,12 +125,9 @@ static ucs_status_t make_segment(struct ucp *u, const struct rcx_node *node)
     lane->segment = lane->memory.at;
     lane->place.segment = (uintptr_t)lane->memory.at;
     lane->place.rkey_bytes = (uint32_t)lane->memory.key_bytes;
-    lane->place.group = node->group;
     lane->place.index = (uint32_t)node->group_index;
-    lane->place.ranks = (uint32_t)node->group_ranks;
     lane->place.ring = (uint32_t)lane->base.ring;
     lane->place.sleeps = u->wakeup;
-    lane->place.pid = (uint32_t)getpid();
     lane->base.cma_from = rcx_node_refuses_cma(node) ? SIZE_MAX
                           : node->cma_pays           ? READ_WHERE_IT_PAYS
                           : turns_are_long           ? READ_WHERE_TURNS_ARE_LONG
@@ -176,9 +188,10 @@ rcx_status_t rcx_ucp_lane_open(struct ucp *u, const struct rcx_node *node,
     lane->outs = rcx_heap_zalloc(u->heap, size * sizeof *lane->outs);
     lane->neighbours = rcx_heap_zalloc(u->heap, size * sizeof *lane->outs);
     lane->active = rcx_heap_zalloc(u->heap, size * sizeof *lane->active);
+    lane->watched = rcx_heap_zalloc(u->heap, size * sizeof *lane->watched);
     lane->lane_chosen = rcx_heap_zalloc(u->heap, size);
     if (!lane->channels || !lane->outs || !lane->neighbours || !lane->active ||
-        !lane->lane_chosen)
+        !lane->watched || !lane->lane_chosen)
         return rcx_fail(u->log, RCX_ERR_NOMEM,
                         "rcx_init: no memory for shared-memory messages");
     if (!why) {
@@ -193,6 +206,7 @@ rcx_status_t rcx_ucp_lane_open(struct ucp *u, const struct rcx_node *node,
         expect_lane_alone(u);
     if (why)
         close_segment(u);
+    set_place(u, node);
     return why && lanes == RCX_LANES_NODE
                ? rcx_fail(u->log, RCX_ERR_CONFIG,
                           "RCX_LANES=node: mapped memory cannot be used: %s",
@@ -204,11 +218,17 @@ void rcx_ucp_lane_close(struct ucp *u)
 {
     struct rcx_ucp_lane *lane = &u->lane;
 
+    for (int i = 0; i < lane->watched_count; i++) {
+        struct rcx_watched *w = lane->watched[i];
+
+        rcx_process_close(&w->process);
+        if (!lane->channels[w->peer])
+            rcx_heap_free(u->heap, w);
+    }
     for (int i = 0; i < lane->neighbour_count; i++) {
         struct rcx_neighbour *n = (struct rcx_neighbour *)lane->neighbours[i];
 
         rcx_shm_channel_close(&n->channel);
-        rcx_process_close(&n->process);
         if (n->rkey)
             ucp_rkey_destroy(n->rkey);
         rcx_heap_free(u->heap, n);
@@ -216,6 +236,7 @@ void rcx_ucp_lane_close(struct ucp *u)
     rcx_heap_free(u->heap, lane->channels);
     rcx_heap_free(u->heap, lane->outs);
     rcx_heap_free(u->heap, lane->neighbours);
+    rcx_heap_free(u->heap, lane->watched);
     rcx_heap_free(u->heap, lane->active);
     rcx_heap_free(u->heap, lane->lane_chosen);
     rcx_ucp_memory_close_all(u);
@@ -260,11 +281,40 @@ static rcx_status_t place_of(struct ucp *u, int peer,
     return RCX_OK;
 }
 
+static bool can_watch(const struct rcx_segment_address *a,
+                      const struct rcx_segment_address *b)
+{
+    return a->pid && b->pid && a->group == b->group && a->ranks == b->ranks;
+}
+
+static void watch(struct ucp *u, struct rcx_watched *w, int peer,
+                  const struct rcx_segment_address *place)
+{
+    w->peer = peer;
+    rcx_process_open(&w->process, (pid_t)place->pid, place->segment);
+    u->lane.watched[u->lane.watched_count++] = w;
+}
+
+static rcx_status_t watch_without_channel(struct ucp *u, int peer,
+                                          const struct rcx_segment_address *at)
+{
+    struct rcx_watched *w;
+
+    if (!u->base.watches_peers || !can_watch(at, &u->lane.place))
+        return RCX_OK;
+    w = rcx_heap_zalloc(u->heap, sizeof *w);
+    if (!w)
+        return RCX_ERR_NOMEM;
+    watch(u, w, peer, at);
+    return RCX_OK;
+}
+
 static rcx_status_t settle_by(struct ucp *u, int peer,
                               const struct rcx_segment_address *place)
 {
     struct rcx_ucp_lane *lane = &u->lane;
     struct rcx_neighbour *n;
+    rcx_status_t status;
 
     if (do_share(place, &lane->place)) {
         n = rcx_heap_zalloc(u->heap, sizeof *n);
@@ -273,10 +323,14 @@ static rcx_status_t settle_by(struct ucp *u, int peer,
         rcx_shm_channel_open(&n->channel, &lane->base, peer, (pid_t)place->pid,
                              fifo_of(lane->segment, place->index, &lane->base),
                              place->sleeps);
-        rcx_process_open(&n->process, (pid_t)place->pid, place->segment);
+        watch(u, &n->watched, peer, place);
         lane->channels[peer] = &n->channel;
         lane->neighbours[lane->neighbour_count++] = &n->channel;
         lane->others--;
+    } else {
+        status = watch_without_channel(u, peer, place);
+        if (status != RCX_OK)
+            return status;
     }
     lane->lane_chosen[peer] = true;
     return RCX_OK;
@@ -365,7 +419,7 @@ rcx_status_t rcx_ucp_reach(struct ucp *u, int peer)
     if (status == RCX_OK && !u->lane.lane_chosen[peer])
         status = settle_by(u, peer, &place);
     if (status == RCX_OK && u->lane.channels[peer] &&
-        !rcx_process_is_there(&rcx_ucp_neighbour(u, peer)->process))
+        !rcx_process_is_there(&rcx_ucp_neighbour(u, peer)->watched.process))
         status = rcx_ucp_set_unreachable(u, peer, UCS_ERR_CONNECTION_RESET);
     if (status == RCX_OK && !u->endpoints[peer])
         status = rcx_ucp_connect(

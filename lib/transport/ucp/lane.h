@@ -11,6 +11,7 @@
 #define RCX_TRANSPORT_UCP_LANE_H
 
 #include "transport/node/caps.h"
+#include "transport/node/process.h"
 #include "transport/shm/channel.h"
 #include "transport/ucp/memory.h"
 
@@ -21,12 +22,21 @@ struct rcx_shm_segment;
 struct rcx_segment_address {
     uint64_t segment;    /* its address in that rank */
     uint64_t group;      /* of ranks that can map each other's memory */
-    uint32_t rkey_bytes; /* of the key that follows; 0: it has no segment */
+    uint32_t rkey_bytes; /* of the key that follows; 0: it has no segment, and
+                            segment is the address of other memory */
     uint32_t index;      /* of the rank, in the group */
     uint32_t ranks;      /* of the group */
     uint32_t ring;       /* bytes */
     uint32_t sleeps;     /* it may sleep */
-    uint32_t pid;
+    uint32_t pid;        /* 0: the ranks of the node are not known */
+};
+
+/* The process of a peer, which this rank can look at. */
+struct rcx_watched {
+    struct rcx_process process; /* the address is its segment's */
+    int peer;
+    bool is_missing; /* it failed the last liveness probe, */
+    bool has_ended;  /* and the one before */
 };
 
 struct rcx_ucp_lane {
@@ -39,6 +49,8 @@ struct rcx_ucp_lane {
     int neighbour_count;
     struct rcx_shm_channel **active; /* polled by each progress call */
     int actives;
+    struct rcx_watched **watched; /* processes whose end can be seen */
+    int watched_count;
     int cores; /* that ranks of this node may use */
     unsigned turns,
         idle_polls; /* progress calls, and those in a row without an event */
@@ -78,6 +90,10 @@ void rcx_ucp_lane_ring_doorbell(struct ucp *u, int peer);
 void rcx_ucp_way(struct rcx_transport *t, int peer, char *text, size_t bytes);
 
 unsigned rcx_ucp_lane_progress(struct ucp *u);
+/* Now and then, check that the processes of peers are there. */
+void rcx_ucp_probe_liveness(struct ucp *u);
+/* As in struct rcx_transport_ops. */
+bool rcx_ucp_has_ended(struct rcx_transport *t, int peer);
 rcx_status_t rcx_ucp_lane_recv_any(struct ucp *u, struct rcx_message *m);
 /* Whether all that was sent has left. */
 bool rcx_ucp_lane_is_flushed(const struct ucp *u);
@@ -88,6 +104,7 @@ void rcx_ucp_lane_core_released(struct rcx_transport *t, bool rests);
 bool rcx_ucp_lane_peers_run(struct rcx_transport *t);
 bool rcx_ucp_lane_probe(struct ucp *u, uint64_t tag, uint64_t mask,
                         uint64_t *found_p);
+void rcx_ucp_lane_discard(struct ucp *u, uint64_t tag, uint64_t mask);
 void rcx_ucp_lane_cancel(struct ucp *u, struct rcx_message *m);
 
 /* Poll peer in each progress call from now on. */

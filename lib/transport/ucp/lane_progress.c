@@ -68,26 +68,33 @@ static void take_all(struct ucp *u)
         continue;
 }
 
-/* Liveness of processes whose memory is mapped; UCX watches the others. A peer
- * that has exited may have sent the reason, so control messages are drained
- * before it is declared failed. */
-static void liveness_probe(struct ucp *u)
+/* A peer that has exited may have sent the reason, so control messages are
+ * drained before it is declared failed. */
+static void declare_ended(struct ucp *u, int peer)
+{
+    take_all(u);
+    if (u->lane.channels[peer])
+        rcx_shm_peer_ended(u->lane.channels[peer]);
+    rcx_transport_peer_failed(&u->base, peer);
+}
+
+void rcx_ucp_probe_liveness(struct ucp *u)
 {
     const uint64_t now = rcx_now_ns();
 
     if (now < u->lane.next_liveness_ns)
         return;
     u->lane.next_liveness_ns = now + LIVENESS_NS;
-    for (int i = 0; i < u->lane.neighbour_count; i++) {
-        struct rcx_neighbour *n = (struct rcx_neighbour *)u->lane.neighbours[i];
+    for (int i = 0; i < u->lane.watched_count; i++) {
+        struct rcx_watched *w = u->lane.watched[i];
+        const bool was_missing = w->is_missing;
 
-        const bool was_missing = n->is_missing;
-
-        n->is_missing = !rcx_process_is_there(&n->process);
-        if (!n->is_missing || !was_missing)
+        if (w->has_ended)
             continue;
-        take_all(u);
-        rcx_transport_peer_failed(&u->base, n->channel.peer);
+        w->is_missing = !rcx_process_is_there(&w->process);
+        w->has_ended = w->is_missing && was_missing;
+        if (w->has_ended)
+            declare_ended(u, w->peer);
     }
 }
 
@@ -101,7 +108,7 @@ static unsigned progress_all(struct ucp *u)
         atomic_store(&lane->segment->doorbell, 0);
     events = ucp_worker_progress(u->worker);
     if (u->base.watches_peers)
-        liveness_probe(u);
+        rcx_ucp_probe_liveness(u);
     if (lane->base.any && lane->others > 0)
         events += match_any(u);
     if (lane->idle_polls >= VAIN || lane->turns % SWEEPS == 0) {
@@ -180,6 +187,13 @@ bool rcx_ucp_lane_probe(struct ucp *u, uint64_t tag, uint64_t mask,
     return found;
 }
 
+void rcx_ucp_lane_discard(struct ucp *u, uint64_t tag, uint64_t mask)
+{
+    sweep(u);
+    for (int i = 0; i < u->lane.neighbour_count; i++)
+        rcx_shm_discard(u->lane.neighbours[i], tag, mask);
+}
+
 bool rcx_ucp_lane_is_flushed(const struct ucp *u)
 {
     bool flushed = true;
@@ -197,7 +211,7 @@ bool rcx_ucp_lane_arm(struct ucp *u)
     if (!lane->segment)
         return true;
     if (u->base.watches_peers) /* a sleeping rank does not probe */
-        liveness_probe(u);
+        rcx_ucp_probe_liveness(u);
     if (u->base.done || u->base.ctrl)
         return false;
     atomic_store(&lane->segment->asleep, 1);
@@ -240,4 +254,14 @@ bool rcx_ucp_lane_peers_run(struct rcx_transport *t)
         if (rcx_shm_is_busy(lane->active[i]) && off_core(lane->active[i]))
             return false;
     return true;
+}
+
+bool rcx_ucp_has_ended(struct rcx_transport *t, int peer)
+{
+    struct ucp *u = (struct ucp *)t;
+
+    for (int i = 0; i < u->lane.watched_count; i++)
+        if (u->lane.watched[i]->peer == peer)
+            return !rcx_process_is_there(&u->lane.watched[i]->process);
+    return false;
 }

@@ -103,8 +103,8 @@ ucs_status_t rcx_ucp_memory_reach(struct ucp *u, int peer, const void *key,
     ucs_status_t status = UCS_ERR_CONNECTION_RESET;
     void *held = NULL;
 
-    if (rcx_process_is_there(&n->process) &&
-        rcx_segment_get(n->process.pid, address, &held))
+    if (rcx_process_is_there(&n->watched.process) &&
+        rcx_segment_get(n->watched.process.pid, address, &held))
         status = ucp_ep_rkey_unpack(u->endpoints[peer], key, rkey_p);
     rcx_segment_put(held);
     if (status == UCS_OK)

@@ -227,7 +227,7 @@ static void close_all(struct rcx_transport *t)
         close_failed(u);
     stays = u->worker && must_leave_open(u);
     while (u->base.ctrl)
-        rcx_ucp_take_ctrl(t, NULL, SIZE_MAX);
+        rcx_ctrl_frame_free(rcx_ctrl_queue_pop(t));
     rcx_ucp_lane_close(u);
     if (u->address)
         ucp_worker_release_address(u->worker, u->address);
@@ -497,14 +497,26 @@ static bool probe(struct rcx_transport *t, uint64_t tag, uint64_t mask,
     return true;
 }
 
+static void discard(struct rcx_transport *t, uint64_t tag, uint64_t mask)
+{
+    struct ucp *u = (struct ucp *)t;
+
+    if (u->lane.segment)
+        rcx_ucp_lane_discard(u, tag, mask);
+    rcx_ucp_discard(u->worker, tag, mask);
+}
+
 /* ---- Progress ------------------------------------------------------------ */
 
 static unsigned progress(struct rcx_transport *t)
 {
     struct ucp *u = (struct ucp *)t;
 
-    return u->lane.segment ? rcx_ucp_lane_progress(u)
-                           : ucp_worker_progress(u->worker);
+    if (u->lane.segment)
+        return rcx_ucp_lane_progress(u);
+    if (u->lane.watched_count > 0 && ++u->lane.turns % RCX_FULL_POLLS == 0)
+        rcx_ucp_probe_liveness(u);
+    return ucp_worker_progress(u->worker);
 }
 
 /* ---- Sleeping ------------------------------------------------------------ */
@@ -571,8 +583,8 @@ static rcx_status_t flush(struct rcx_transport *t)
 const struct rcx_transport_ops rcx_transport_ucp = {
     .name = "ucp", .version = rcx_ucp_version, .open = open, .address = address, .flush = flush, .close = close_all,
     .send = post_send, .recv = post_recv, .recv_masked = post_masked, .expect = expect, .reach = rcx_ucp_find_way, .way = rcx_ucp_way,
-    .progress = progress, .cancel = cancel, .cancels_sends = true, .probe = probe,
-    .send_ctrl = rcx_ucp_send_ctrl, .take_ctrl = rcx_ucp_take_ctrl, .event_fd = event_fd, .arm = arm, .wake = wake, .core_released = rcx_ucp_lane_core_released, .peers_run = rcx_ucp_lane_peers_run,
+    .progress = progress, .cancel = cancel, .cancels_sends = true, .probe = probe, .discard = discard, .has_ended = rcx_ucp_has_ended,
+    .send_ctrl = rcx_ucp_send_ctrl, .take_ctrl = rcx_ctrl_queue_pop, .free_ctrl = rcx_ucp_free_ctrl, .event_fd = event_fd, .arm = arm, .wake = wake, .core_released = rcx_ucp_lane_core_released, .peers_run = rcx_ucp_lane_peers_run,
     .get_memory = rcx_ucp_get_memory, .put_memory = rcx_ucp_put_memory, .memory_key = rcx_ucp_memory_key, .reach_memory = rcx_ucp_reach_memory,
 };
 /* clang-format on */

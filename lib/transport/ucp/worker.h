@@ -22,10 +22,9 @@ struct rcx_shm_segment {
 /* A rank with which this one has a channel. */
 struct rcx_neighbour {
     struct rcx_shm_channel channel;
-    struct rcx_process process; /* the address is its segment's */
+    struct rcx_watched watched;
     struct rcx_shm_segment
-        *theirs;     /* its segment, mapped here; NULL: not connected */
-    bool is_missing; /* it failed the last liveness probe */
+        *theirs; /* its segment, mapped here; NULL: not connected */
     ucp_rkey_h rkey;
 };
 
@@ -91,7 +90,7 @@ ucs_status_t rcx_ucp_memory_reach(struct ucp *u, int peer, const void *key,
                                   uint64_t address, ucp_rkey_h *rkey_p,
                                   void **at_p);
 ucs_status_t rcx_ucp_open_ctrl(struct ucp *u);
-bool rcx_ucp_take_ctrl(struct rcx_transport *t, void *note, size_t bytes);
+void rcx_ucp_free_ctrl(struct rcx_transport *t, struct rcx_ctrl_frame *frame);
 void rcx_ucp_send_ctrl(struct rcx_transport *t, int peer, const void *note,
                        size_t bytes);
 void rcx_ucp_version(char *text, size_t bytes);

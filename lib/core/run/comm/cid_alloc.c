@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "core/base/hash.h"
 #include "core/run/comm/internal.h"
 #include "core/run/fault/ctrl_msg.h"
 
@@ -24,12 +25,14 @@ rcx_status_t rcx_cid_alloc_open(struct rcx_context *context, size_t split_keys,
                                 struct rcx_cid_alloc *b)
 {
     const size_t ids = rcx_comm_ids_bytes(&context->comms.ids);
-    const size_t before = up_to(ids + 1 + sizeof(struct rcx_group_check),
-                                _Alignof(struct rcx_split_key));
+    const size_t before =
+        up_to(ids + 1 + sizeof(struct rcx_group_check) + sizeof b->group,
+              _Alignof(struct rcx_split_key));
     size_t bytes;
 
     b->bytes = before + split_keys * sizeof *b->split_keys;
     bytes = sizeof *b->result + b->bytes;
+    b->group = 0;
     b->result = rcx_memory_get(&context->memory, &context->heap, NULL, bytes);
     if (!b->result)
         return rcx_fail(&context->log, RCX_ERR_NOMEM,
@@ -94,6 +97,17 @@ static rcx_status_t check_group(struct rcx_comm *comm,
                     comm->tag);
 }
 
+/* Rank 0's tells all members. The others send 0. */
+static uint32_t propose_group(const struct rcx_comm *comm)
+{
+    struct rcx_context *context = comm->context;
+    const uint64_t n = ++context->comms.ids.given;
+
+    return comm->rank == 0
+               ? (uint32_t)rcx_hash(n, (uint64_t)context->boot->rank) | 1
+               : 0;
+}
+
 /* Choose an id for all members to try; 0: none is free. */
 static rcx_status_t propose(struct rcx_comm *comm, struct rcx_cid_alloc *b,
                             uint64_t attempt, uint32_t *id_p)
@@ -107,8 +121,11 @@ static rcx_status_t propose(struct rcx_comm *comm, struct rcx_cid_alloc *b,
     *b->flags = (context->threads == RCX_THREAD_MULTIPLE ? CONCURRENT : 0) |
                 (context->comms.ids.unsettled > 0 ? UNSETTLED : 0);
     memcpy(b->flags + 1, &of, sizeof of);
+    b->group = propose_group(comm);
+    memcpy(b->flags + 1 + sizeof of, &b->group, sizeof b->group);
     status = combine(comm, RCX_BYTE, RCX_BOR, b->used, b->bytes);
     memcpy(&of, b->flags + 1, sizeof of);
+    memcpy(&b->group, b->flags + 1 + sizeof of, sizeof b->group);
     if (status == RCX_OK)
         status = check_group(comm, &of);
     if (status == RCX_OK)
@@ -122,16 +139,16 @@ static rcx_status_t propose(struct rcx_comm *comm, struct rcx_cid_alloc *b,
                     (1u << context->layout.comm_bits) - RCX_COMM_ID_FIRST);
 }
 
-/* Tell members that may have made the communicator of this id that it
- * failed. */
-static void announce_not_made(struct rcx_comm *comm, uint32_t id,
-                              rcx_status_t status)
+void rcx_cid_announce_not_made(struct rcx_comm *comm, uint32_t id,
+                               uint32_t group, rcx_status_t status)
 {
     const struct rcx_failure *why = comm->why;
 
     for (int i = 0; i < comm->size; i++) {
-        struct rcx_ctrl_msg body = {
-            .kind = RCX_CTRL_FAILED, .comm_id = id, .status = (int8_t)status};
+        struct rcx_ctrl_msg body = {.kind = RCX_CTRL_FAILED,
+                                    .comm_id = id,
+                                    .group = group,
+                                    .status = (int8_t)status};
 
         while (why && body.rank_count < why->rank_count &&
                body.rank_count < RCX_RANKS_LISTED) {
@@ -169,7 +186,7 @@ static rcx_status_t confirm(struct rcx_comm *comm, struct rcx_cid_alloc *b,
     if (mine && status == RCX_OK && b->result->is_rejected)
         rcx_comm_id_put(&context->comms.ids, id);
     if (mine && status != RCX_OK && is_group)
-        announce_not_made(comm, id, status);
+        rcx_cid_announce_not_made(comm, id, b->group, status);
     return status; /* after an error some members may keep the id */
 }
 

@@ -30,9 +30,11 @@ struct rcx_cid_result {
 struct rcx_cid_alloc {
     struct rcx_cid_result *result;    /* begins the memory of all of it */
     unsigned char *used;              /* ids in use; begins the vector */
-    unsigned char *flags;             /* followed by a struct rcx_group_check */
+    unsigned char *flags;             /* followed by a struct rcx_group_check,
+                                         and by the new communicator's group */
     struct rcx_split_key *split_keys; /* by rank */
     size_t bytes;
+    uint32_t group; /* of the new communicator; chosen by rank 0 */
 };
 
 rcx_status_t rcx_cid_alloc_open(struct rcx_context *context, size_t split_keys,
@@ -48,5 +50,10 @@ void rcx_cid_alloc_close(struct rcx_context *context, struct rcx_cid_alloc *b);
  */
 rcx_status_t rcx_cid_alloc_run(struct rcx_comm *comm, struct rcx_comm *second,
                                struct rcx_cid_alloc *b, uint32_t *id_p);
+
+/* This rank could not make the communicator of this id and group: tell the
+ * members of comm, which may have made it, that it has failed. */
+void rcx_cid_announce_not_made(struct rcx_comm *comm, uint32_t id,
+                               uint32_t group, rcx_status_t status);
 
 #endif

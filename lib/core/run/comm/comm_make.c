@@ -48,14 +48,14 @@ static void recall(struct rcx_comm *comm)
         rcx_detector_poll(comm->context);
 }
 
-/* Make a communicator for the user. */
-static rcx_status_t make(struct rcx_comm *parent, uint32_t id,
-                         const int members[], int n, struct rcx_comm **new_p)
+rcx_status_t rcx_comm_make(struct rcx_comm *parent, uint32_t id, uint32_t group,
+                           const int members[], int n, struct rcx_comm **new_p)
 {
     const rcx_status_t status = derive(parent, id, members, n, new_p);
 
     if (status != RCX_OK)
         return status;
+    (*new_p)->group = group;
     parent->context->comms.live++;
     recall(*new_p);
     return RCX_OK;
@@ -120,7 +120,7 @@ static rcx_status_t make_split(struct rcx_comm *comm,
         return rcx_fail(&comm->context->log, RCX_ERR_NOMEM,
                         "no memory to split a communicator of %d ranks",
                         comm->size);
-    status = make(comm, id, members, n, new_p);
+    status = rcx_comm_make(comm, id, b->group, members, n, new_p);
     rcx_heap_free(&comm->context->heap, members);
     return status;
 }
@@ -271,7 +271,8 @@ static void refuse_group(const struct wanted *w, rcx_status_t refusal)
     }
 }
 
-static rcx_status_t agree_in_group(const struct wanted *w, uint32_t *id_p)
+static rcx_status_t agree_in_group(const struct wanted *w, uint32_t *id_p,
+                                   uint32_t *group_p)
 {
     struct rcx_context *context = w->comm->context;
     struct rcx_comm *group = NULL, *second = NULL;
@@ -289,6 +290,7 @@ static rcx_status_t agree_in_group(const struct wanted *w, uint32_t *id_p)
         keep_reason(w->comm, group);
     else if (second && rcx_comm_is_failed(second))
         keep_reason(w->comm, second);
+    *group_p = b.group;
     rcx_comm_close_or_keep(second);
     rcx_comm_close_or_keep(group);
     rcx_cid_alloc_close(context, &b);
@@ -366,14 +368,14 @@ static rcx_status_t take_owed(const struct wanted *w)
 
 static rcx_status_t make_group(const struct wanted *w, struct rcx_comm **new_p)
 {
-    uint32_t id;
+    uint32_t id, group;
     rcx_status_t status = !rcx_comm_is_failed(w->comm)
-                              ? agree_in_group(w, &id)
+                              ? agree_in_group(w, &id, &group)
                               : rcx_comm_refuse(w->comm);
 
     if (status != RCX_OK)
         return status;
-    status = make(w->comm, id, w->ranks, w->n, new_p);
+    status = rcx_comm_make(w->comm, id, group, w->ranks, w->n, new_p);
     if (status != RCX_OK)
         rcx_comm_id_put(&w->comm->context->comms.ids, id);
     return status;

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Dispatch of control messages: each goes to the module that handles its kind.
- * A failure of a communicator that this rank does not have yet is kept, and
- * replayed when the communicator is made.
+ * Failures and agreements of a communicator that this rank does not have yet
+ * are kept, and replayed when the communicator is made.
  */
 #include "core/run/detect/ctrl_dispatch.h"
+
+#include <string.h>
 
 #include "core/run/detect/mismatch.h"
 #include "core/run/detect/straggler.h"
 #include "core/run/diag/describe.h"
+#include "core/run/fault/agreement.h"
 #include "core/run/fault/ctrl_msg.h"
 #include "core/run/fault/failure.h"
 
@@ -76,34 +79,53 @@ static void fail_attempt(struct rcx_context *context,
 
 struct rcx_ctrl_early {
     struct rcx_ctrl_early *next;
+    size_t bytes; /* that follow the message */
     struct rcx_ctrl_msg body;
+    _Alignas(8) unsigned char data[];
 };
 
-/*
- * The sender has a communicator that this rank does not have yet, or has freed.
- * No later communicator of both has this id, so the message may be kept.
- */
+/* The sender has a communicator that this rank does not have yet. */
 static void keep_early(struct rcx_context *context,
-                       const struct rcx_ctrl_msg *body)
+                       const struct rcx_ctrl_msg *body, size_t bytes)
 {
-    struct rcx_ctrl_early *note = rcx_heap_alloc(&context->heap, sizeof *note);
+    struct rcx_ctrl_early *note =
+        rcx_heap_alloc(&context->heap, sizeof *note + bytes);
     struct rcx_ctrl_early **end = &context->ctrl.early;
 
     if (!note)
         return;
-    *note = (struct rcx_ctrl_early){NULL, *body};
+    note->next = NULL;
+    note->bytes = bytes;
+    memcpy(&note->body, body, sizeof *body + bytes);
     while (*end)
         end = &(*end)->next;
     *end = note;
 }
 
+static void handle(struct rcx_comm *comm, const struct rcx_ctrl_msg *body,
+                   size_t bytes)
+{
+    if (body->kind == RCX_CTRL_AGREE)
+        rcx_agreement_receive(comm, body, bytes);
+    else
+        fail_reported(comm, body);
+}
+
 void rcx_ctrl_replay(struct rcx_comm *comm)
 {
-    const struct rcx_ctrl_early *note = comm->context->ctrl.early;
+    struct rcx_ctrl_early **link = &comm->context->ctrl.early;
 
-    for (; note; note = note->next)
-        if (rcx_ctrl_is_about(&note->body, comm))
-            fail_reported(comm, &note->body);
+    while (*link) {
+        struct rcx_ctrl_early *note = *link;
+
+        if (!rcx_ctrl_is_about(&note->body, comm)) {
+            link = &note->next;
+            continue;
+        }
+        *link = note->next;
+        handle(comm, &note->body, note->bytes);
+        rcx_heap_free(&comm->context->heap, note);
+    }
 }
 
 void rcx_ctrl_close(struct rcx_context *context)
@@ -115,6 +137,17 @@ void rcx_ctrl_close(struct rcx_context *context)
         context->ctrl.early = note->next;
         rcx_heap_free(&context->heap, note);
     }
+}
+
+/* This rank does not have the communicator of body. Messages of one that it has
+ * freed come too late; others come too early. */
+static void receive_without_comm(struct rcx_context *context,
+                                 const struct rcx_ctrl_msg *body, size_t bytes)
+{
+    if (body->kind == RCX_CTRL_AGREE)
+        rcx_agreement_tell_gone(context, body);
+    if (!rcx_comm_id_was_freed(&context->comms.ids, body->comm_id, body->group))
+        keep_early(context, body, bytes);
 }
 
 /* The rank that finalizes waits for this reply. */
@@ -130,7 +163,7 @@ static void acknowledge(struct rcx_context *context, int rank)
 /* ---- Dispatch ------------------------------------------------------------ */
 
 static void dispatch(struct rcx_context *context,
-                     const struct rcx_ctrl_msg *body)
+                     const struct rcx_ctrl_msg *body, size_t bytes)
 {
     struct rcx_comm *comm = find_comm(context, body);
 
@@ -139,10 +172,11 @@ static void dispatch(struct rcx_context *context,
     else if (body->kind == RCX_CTRL_FAILED &&
              rcx_comm_is_for_groups(body->comm_id))
         fail_attempt(context, body);
-    else if (comm && body->kind == RCX_CTRL_FAILED)
-        fail_reported(comm, body);
-    else if (body->kind == RCX_CTRL_FAILED)
-        keep_early(context, body);
+    else if (body->kind == RCX_CTRL_GONE && comm)
+        rcx_agreement_gone(comm, body);
+    else if (body->kind == RCX_CTRL_FAILED || body->kind == RCX_CTRL_AGREE)
+        comm ? handle(comm, body, bytes)
+             : receive_without_comm(context, body, bytes);
     else if (body->kind == RCX_CTRL_FINALIZES)
         acknowledge(context, body->from);
     else if (body->kind == RCX_CTRL_FINALIZES_ACK)
@@ -158,11 +192,12 @@ void rcx_ctrl_dispatch(struct rcx_context *context)
     struct rcx_transport *t = context->transport;
 
     while (t->ctrl) {
-        struct rcx_ctrl_msg body;
+        struct rcx_ctrl_frame *frame = t->ops->take_ctrl(t);
+        const struct rcx_ctrl_msg *body = (const void *)frame->data;
 
-        if (!t->ops->take_ctrl(t, &body, sizeof body))
-            continue;
-        if (body.from >= 0 && body.from < context->boot->size)
-            dispatch(context, &body);
+        if (frame->bytes >= sizeof *body && body->from >= 0 &&
+            body->from < context->boot->size)
+            dispatch(context, body, frame->bytes - sizeof *body);
+        t->ops->free_ctrl(t, frame);
     }
 }

@@ -30,10 +30,12 @@ struct rcx_agree {
     int coordinator; /* that it has joined; -1: none */
     int accepted;    /* ballot of the accepted value, or NO_BALLOT */
     uint64_t accepted_word;
-    int rounds;   /* of one dissemination */
-    int round;    /* ballot 0: the one whose message is awaited */
-    uint64_t got; /* rounds whose message has arrived */
-    uint64_t all; /* AND of the words known in ballot 0 */
+    int rounds;             /* of one dissemination */
+    int round;              /* ballot 0: the one whose message is awaited */
+    uint64_t got;           /* rounds whose message has arrived */
+    uint64_t all;           /* AND of the words known in ballot 0 */
+    bool has_accepted_fast; /* all, in ballot 0 */
+    bool is_fast;           /* decided in ballot 0 */
     uint64_t got_words[ROUNDS_MOST];
     int best; /* coordinator: highest ballot accepted by those that joined */
     uint64_t best_word;
@@ -153,9 +155,35 @@ bool rcx_agree_has_failed(const struct rcx_agree *a, int rank)
     return has(a, VALUE, rank);
 }
 
+bool rcx_agree_is_dead(const struct rcx_agree *a, int rank)
+{
+    return has(a, DEAD, rank);
+}
+
+bool rcx_agree_is_fast(const struct rcx_agree *a)
+{
+    return a->is_fast;
+}
+
 bool rcx_agree_leads(const struct rcx_agree *a)
 {
     return a->state == RCX_AGREE_RECOVER && a->coordinator == a->s.rank;
+}
+
+int rcx_agree_coordinator(const struct rcx_agree *a)
+{
+    return a->coordinator;
+}
+
+int rcx_agree_awaited(const struct rcx_agree *a)
+{
+    const int64_t distance =
+        a->rounds > 0 ? INT64_C(1) << a->round % a->rounds : 0;
+
+    if (a->state == RCX_AGREE_FAST)
+        return (int)((a->s.rank + a->s.size - distance) % a->s.size);
+    return a->state == RCX_AGREE_RECOVER && !rcx_agree_leads(a) ? a->coordinator
+                                                                : -1;
 }
 
 static bool is_final(const struct rcx_agree *a)
@@ -330,6 +358,19 @@ static void send_round(struct rcx_agree *a)
     send_to(a, (int)((a->s.rank + distance) % a->s.size), m);
 }
 
+/* No member has failed: FAILED is empty. */
+static void accept_fast(struct rcx_agree *a)
+{
+    a->has_accepted_fast = true;
+    accept(a, 0, a->all, set_of(a, FAILED));
+}
+
+static void decide_fast(struct rcx_agree *a)
+{
+    a->is_fast = true;
+    decide(a, a->all, set_of(a, FAILED));
+}
+
 /* Go on with the rounds whose messages have arrived. */
 static void advance(struct rcx_agree *a)
 {
@@ -338,11 +379,11 @@ static void advance(struct rcx_agree *a)
             a->all &= a->got_words[a->round];
         a->round++;
         if (a->round == a->rounds)
-            accept(a, 0, a->all, set_of(a, FAILED)); /* none has failed */
+            accept_fast(a);
         if (a->round < 2 * a->rounds)
             send_round(a);
         else
-            decide(a, a->all, set_of(a, FAILED));
+            decide_fast(a);
     }
 }
 
@@ -361,7 +402,7 @@ void rcx_agree_enter(struct rcx_agree *a, uint64_t word)
     }
     a->state = RCX_AGREE_FAST;
     if (a->rounds == 0) {
-        decide(a, word, set_of(a, FAILED));
+        decide_fast(a);
         return;
     }
     send_round(a);
@@ -413,6 +454,21 @@ void rcx_agree_overdue(struct rcx_agree *a)
         if (!has(a, a->has_proposed ? AGREED : JOINED, i))
             add(a, FAILED, i);
     evaluate(a);
+}
+
+void rcx_agree_gone(struct rcx_agree *a)
+{
+    if (is_final(a) || !a->has_accepted_fast)
+        return;
+    a->is_fast = true;
+    memset(set_of(a, VALUE), 0, a->words * sizeof *a->sets);
+    decide(a, a->all, set_of(a, VALUE));
+}
+
+void rcx_agree_exclude(struct rcx_agree *a)
+{
+    if (!is_final(a))
+        a->state = RCX_AGREE_EXCLUDED;
 }
 
 static void receive_join(struct rcx_agree *a, int from,
@@ -491,7 +547,8 @@ void rcx_agree_receive(struct rcx_agree *a, int from,
         a->state = RCX_AGREE_CUT_OFF;
     else if (m->kind == RCX_AGREE_CUT)
         return;
-    else if (a->state == RCX_AGREE_DECIDED && m->kind != RCX_AGREE_ROUND)
+    else if (a->state == RCX_AGREE_DECIDED &&
+             (m->kind != RCX_AGREE_ROUND || has(a, VALUE, from)))
         send_decision(a, from);
     else if (m->kind == RCX_AGREE_ROUND)
         receive_round(a, m);

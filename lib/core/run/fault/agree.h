@@ -112,12 +112,26 @@ void rcx_agree_receive(struct rcx_agree *a, int from,
 /* This member has waited too long. The first time it leaves ballot 0. From then
  * on it takes the members that it waits for as failed. */
 void rcx_agree_overdue(struct rcx_agree *a);
+/* Member from has decided in ballot 0 and keeps nothing of it. All members have
+ * accepted that value, so this member decides it. No effect if it has not
+ * accepted in ballot 0: then from says so of something else. */
+void rcx_agree_gone(struct rcx_agree *a);
+/* The others have decided that this member has failed. */
+void rcx_agree_exclude(struct rcx_agree *a);
 /* Whether it waits for several members, as the coordinator. */
 bool rcx_agree_leads(const struct rcx_agree *a);
+/* The coordinator that it has joined; -1: none. */
+int rcx_agree_coordinator(const struct rcx_agree *a);
+/* The only member that it waits for; -1: none, or several. */
+int rcx_agree_awaited(const struct rcx_agree *a);
 
 enum rcx_agree_state rcx_agree_state(const struct rcx_agree *a);
 /* DECIDED: the value. */
 uint64_t rcx_agree_word(const struct rcx_agree *a);
 bool rcx_agree_has_failed(const struct rcx_agree *a, int rank);
+/* Whether it is known that its process has ended. */
+bool rcx_agree_is_dead(const struct rcx_agree *a, int rank);
+/* DECIDED: in ballot 0, so every member has accepted the value. */
+bool rcx_agree_is_fast(const struct rcx_agree *a);
 
 #endif

@@ -7,21 +7,33 @@
 
 enum { SMALL = 32 };
 
-void rcx_ctrl_reply(struct rcx_context *context, int to,
-                    struct rcx_ctrl_msg *body)
+static void send(struct rcx_context *context, int to, struct rcx_ctrl_msg *body,
+                 size_t more)
 {
     body->from = context->boot->rank;
     if (context->transport)
         context->transport->ops->send_ctrl(context->transport, to, body,
-                                           sizeof *body);
+                                           sizeof *body + more);
 }
 
-void rcx_ctrl_send(struct rcx_comm *comm, int rank, struct rcx_ctrl_msg *body)
+void rcx_ctrl_reply(struct rcx_context *context, int to,
+                    struct rcx_ctrl_msg *body)
+{
+    send(context, to, body, 0);
+}
+
+void rcx_ctrl_send_more(struct rcx_comm *comm, int rank,
+                        struct rcx_ctrl_msg *body, size_t more)
 {
     body->comm_id = comm->id;
     body->tag = (int16_t)comm->tag;
     body->group = comm->group;
-    rcx_ctrl_reply(comm->context, rcx_comm_context_rank(comm, rank), body);
+    send(comm->context, rcx_comm_context_rank(comm, rank), body, more);
+}
+
+void rcx_ctrl_send(struct rcx_comm *comm, int rank, struct rcx_ctrl_msg *body)
+{
+    rcx_ctrl_send_more(comm, rank, body, 0);
 }
 
 void rcx_ctrl_send_all(struct rcx_comm *comm, struct rcx_ctrl_msg *body)

@@ -15,19 +15,24 @@ enum rcx_ctrl_kind {
     RCX_CTRL_FINALIZES,     /* the sender finalizes after a failure; it is not
                            dead */
     RCX_CTRL_FINALIZES_ACK, /* reply to RCX_CTRL_FINALIZES */
-    RCX_CTRL_CALL /* the sender waits for the receiver in a call whose tags
+    RCX_CTRL_CALL,  /* the sender waits for the receiver in a call whose tags
                      begin with sequence */
+    RCX_CTRL_AGREE, /* of agreement number sequence; a struct rcx_agree_msg
+                     follows */
+    RCX_CTRL_GONE   /* reply to RCX_CTRL_AGREE: the sender does not have the
+                     communicator; with RCX_ERR_EXCLUDED: others have agreed
+                     that the receiver has failed */
 };
 
 enum { RCX_NEIGHBOURS_MOST = 64 };
 
 /* At most 64 bytes, so that a transport sends a copy: the sender may have
- * exited when it is read. */
+ * exited when it is read. Further bytes may follow, which then may be lost. */
 struct rcx_ctrl_msg {
     uint64_t sequence; /* FAILED: how many ranks earlier messages have named */
     int32_t from;      /* rank in the context */
     uint32_t comm_id;
-    uint32_t group; /* with tag, tells groups in the making apart */
+    uint32_t group; /* tells communicators with this id apart */
     int8_t kind;
     int8_t status;
     int8_t rank_count;
@@ -44,6 +49,9 @@ void rcx_ctrl_reply(struct rcx_context *context, int to,
                     struct rcx_ctrl_msg *body);
 /* Send to a rank of comm. Sets from, comm_id, tag and group. */
 void rcx_ctrl_send(struct rcx_comm *comm, int rank, struct rcx_ctrl_msg *body);
+/* The same for a message with further bytes behind it. */
+void rcx_ctrl_send_more(struct rcx_comm *comm, int rank,
+                        struct rcx_ctrl_msg *body, size_t more);
 /* Send to all other members. */
 void rcx_ctrl_send_all(struct rcx_comm *comm, struct rcx_ctrl_msg *body);
 /* Whether a rank may send to all other members: they are at most 31. In a

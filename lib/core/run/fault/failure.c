@@ -183,9 +183,19 @@ enum rcx_peer_action rcx_peer_step(struct rcx_context *context, int rank,
     const struct rcx_peer_transition *t =
         &rcx_peer_table[event][peer ? peer->state : RCX_PEER_SUSPECT];
 
-    if (peer)
-        peer->state = (uint8_t)t->state;
+    if (!peer)
+        return t->action;
+    context->peer_changes += peer->state != t->state;
+    peer->state = (uint8_t)t->state;
     return t->action;
+}
+
+void rcx_peer_exclude(struct rcx_context *context, int rank)
+{
+    struct rcx_peer *peer = open_peer(context, rank);
+
+    if (peer)
+        peer->is_excluded = true;
 }
 
 void rcx_peer_acknowledge(struct rcx_context *context, int rank)
@@ -318,6 +328,15 @@ void rcx_comm_fail(struct rcx_comm *comm, rcx_status_t status,
     va_end(args);
     if (fail(comm, RCX_COMM_FOUND, status, ranks, n, text))
         propagate(comm);
+}
+
+void rcx_comm_exclude(struct rcx_comm *comm, const char *text)
+{
+    rcx_comm_fail_local(comm, RCX_ERR_EXCLUDED, &comm->rank, 1, text);
+    if (comm->status == RCX_ERR_EXCLUDED)
+        return;
+    comm->status = RCX_ERR_EXCLUDED; /* it had failed before */
+    rcx_comm_reject_call(comm, &comm->rank, 1, text);
 }
 
 void rcx_comm_set_freed(struct rcx_comm *comm)

@@ -59,6 +59,10 @@ static inline rcx_status_t rcx_comm_refuse(const struct rcx_comm *comm)
     return RCX_ERR_COMM_FAILED;
 }
 
+/* The other members go on without this one, whether comm has failed before or
+ * not. Sets and logs the reason. */
+void rcx_comm_exclude(struct rcx_comm *comm, const char *text);
+
 /* comm is closed; later events do not change it. */
 void rcx_comm_set_freed(struct rcx_comm *comm);
 
@@ -72,6 +76,8 @@ struct rcx_peer rcx_peer_of(const struct rcx_context *context, int rank);
  * each event is as if the peer were suspect. */
 enum rcx_peer_action rcx_peer_step(struct rcx_context *context, int rank,
                                    enum rcx_peer_event event);
+/* The others have agreed that the peer has failed. */
+void rcx_peer_exclude(struct rcx_context *context, int rank);
 /* The peer knows that this rank finalizes. */
 void rcx_peer_acknowledge(struct rcx_context *context, int rank);
 /* A peer is dead, or has left after an error: its communicators fail. Their

@@ -22,6 +22,62 @@ bool rcx_comm_ids_open(struct rcx_comm_ids *ids, struct rcx_heap *heap,
 void rcx_comm_ids_free(struct rcx_comm_ids *ids, struct rcx_heap *heap)
 {
     rcx_heap_free(heap, ids->used);
+    rcx_heap_free(heap, ids->freed);
+}
+
+/* ---- Offers of an agreement ---------------------------------------------- */
+
+enum { OFFERED = 63 };
+
+uint32_t rcx_comm_ids_windows(const struct rcx_comm_ids *ids)
+{
+    return ((UINT32_C(1) << ids->bits) + OFFERED - 1) / OFFERED;
+}
+
+uint64_t rcx_comm_ids_offer(const struct rcx_comm_ids *ids, uint32_t window)
+{
+    const uint32_t end = UINT32_C(1) << ids->bits;
+    uint64_t offer = 0;
+
+    for (uint32_t i = 0, id = window * OFFERED; i < OFFERED && id < end;
+         i++, id++)
+        offer |= (uint64_t)!is_in(ids->used, id) << i;
+    return offer;
+}
+
+void rcx_comm_ids_set(struct rcx_comm_ids *ids, uint64_t offer, uint32_t window,
+                      bool used)
+{
+    for (; offer; offer &= offer - 1) {
+        const uint32_t id = rcx_comm_ids_lowest(offer, window);
+
+        if (used)
+            rcx_comm_id_get(ids, id);
+        else
+            rcx_comm_id_put(ids, id);
+    }
+}
+
+uint32_t rcx_comm_ids_lowest(uint64_t offer, uint32_t window)
+{
+    return offer ? window * OFFERED + (uint32_t)__builtin_ctzll(offer) : 0;
+}
+
+/* ---- Freed communicators ------------------------------------------------- */
+
+void rcx_comm_id_note_freed(struct rcx_comm_ids *ids, struct rcx_heap *heap,
+                            uint32_t id, uint32_t group)
+{
+    if (!ids->freed)
+        ids->freed = rcx_heap_zalloc(heap, sizeof *ids->freed << ids->bits);
+    if (ids->freed)
+        ids->freed[id] = group;
+}
+
+bool rcx_comm_id_was_freed(const struct rcx_comm_ids *ids, uint32_t id,
+                           uint32_t group)
+{
+    return ids->freed && id >> ids->bits == 0 && ids->freed[id] == group;
 }
 
 uint32_t rcx_comm_id_free_in(const struct rcx_comm_ids *ids,

@@ -17,6 +17,9 @@ enum {
 
 struct rcx_comm_ids {
     unsigned char *used; /* a bit for each id */
+    uint32_t *freed;     /* by id: the group of the last communicator that was
+                            freed; NULL: none */
+    uint32_t given;      /* groups that this rank has chosen */
     unsigned bits;       /* width of an id */
     unsigned unsettled;  /* ids that may become free soon */
 };
@@ -41,6 +44,21 @@ static inline size_t rcx_comm_ids_bytes(const struct rcx_comm_ids *ids)
 /* The n-th id, from 0 and cyclically, that is not set in used; 0: none. */
 uint32_t rcx_comm_id_free_in(const struct rcx_comm_ids *ids,
                              const unsigned char *used, uint64_t n);
+/* The 63 ids from number window * 63 on that are free, as bits. */
+uint64_t rcx_comm_ids_offer(const struct rcx_comm_ids *ids, uint32_t window);
+/* The id of the lowest bit of an offer of this window; 0: it has none. */
+uint32_t rcx_comm_ids_lowest(uint64_t offer, uint32_t window);
+/* Set them as used, or as free. */
+void rcx_comm_ids_set(struct rcx_comm_ids *ids, uint64_t offer, uint32_t window,
+                      bool used);
+/* The number of windows. */
+uint32_t rcx_comm_ids_windows(const struct rcx_comm_ids *ids);
+/* A communicator is freed. */
+void rcx_comm_id_note_freed(struct rcx_comm_ids *ids, struct rcx_heap *heap,
+                            uint32_t id, uint32_t group);
+bool rcx_comm_id_was_freed(const struct rcx_comm_ids *ids, uint32_t id,
+                           uint32_t group);
+
 /* Set id as used. False: it is already. */
 bool rcx_comm_id_get(struct rcx_comm_ids *ids, uint32_t id);
 void rcx_comm_id_put(struct rcx_comm_ids *ids, uint32_t id);

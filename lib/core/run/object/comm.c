@@ -108,8 +108,11 @@ void rcx_comm_destroy(struct rcx_comm *comm)
     rcx_heap_free(&context->heap, comm->ranks);
     if (comm->nodes != map_of(context))
         rcx_heap_free(&context->heap, comm->nodes);
-    if (comm->id >= RCX_COMM_ID_FIRST)
+    if (comm->id >= RCX_COMM_ID_FIRST) {
         rcx_comm_id_put(&context->comms.ids, comm->id);
+        rcx_comm_id_note_freed(&context->comms.ids, &context->heap, comm->id,
+                               comm->group);
+    }
     unlink_comm(context, comm);
     comm->next = context->comms.free;
     context->comms.free = comm;

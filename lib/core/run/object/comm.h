@@ -55,15 +55,18 @@ struct rcx_comm {
     uint32_t id;
     int rank;
     int size;
-    int *ranks;              /* ranks in the context; NULL: the same */
-    int tag;                 /* of a group in the making */
-    uint32_t group;          /* hash of its members; 0: no such group */
-    uint32_t attempt;        /* number of failed attempts of these members */
+    int *ranks;       /* ranks in the context; NULL: the same */
+    int tag;          /* of a group in the making */
+    uint32_t group;   /* tells it from earlier ones with its id; of a group in
+                       the making: hash of its members */
+    uint32_t attempt; /* number of failed attempts of these members */
     struct rcx_comm *parent; /* while it is being made from it */
     _Atomic bool
-        starting; /* RCX_THREAD_MULTIPLE: a thread starts a collective */
-    struct rcx_comm *prev, *next; /* of the context, or among free slots */
-    uint64_t live_requests;       /* of users */
+        starting;     /* RCX_THREAD_MULTIPLE: a thread starts a collective */
+    bool is_replaced; /* by rcx_comm_shrink(): no member sends in it any more */
+    struct rcx_agreement *agreement; /* fault/agreement.c; NULL: none yet */
+    struct rcx_comm *prev, *next;    /* of the context, or among free slots */
+    uint64_t live_requests;          /* of users */
     bool is_freed; /* by the user; closed with the last request */
     struct rcx_p2p_queue
         p2p; /* frequently used fields are adjacent from here */

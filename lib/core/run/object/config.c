@@ -62,6 +62,15 @@ static bool parse_err_mode(const char *text, struct rcx_config *config)
     return i >= 0;
 }
 
+static bool parse_quorum(const char *text, struct rcx_config *config)
+{
+    static const char *const names[] = {"majority", "any", NULL};
+    const int i = rcx_suggest_find(text, names, &config->refusal);
+
+    config->accepts_minority = i == 1;
+    return i >= 0;
+}
+
 static bool parse_lanes(const char *text, struct rcx_config *config)
 {
     static const char *const names[] = {"auto", "ucp", "node", NULL};
@@ -187,6 +196,13 @@ static const struct rcx_option others[] = {
          "peer: dead peers are detected, by their processes on this node and "
          "by UCX elsewhere; none: only by a deadline",
      .parse = parse_err_mode},
+    {.name = "RCX_QUORUM",
+     .fallback = "majority",
+     .values = "majority or any",
+     .doc =
+         "ranks that go on after a failure: majority: more than half of those "
+         "not known to be dead, or half with rank 0; any: any part, also two",
+     .parse = parse_quorum},
     {.name = "RCX_LANES",
      .fallback = "auto",
      .values = "auto, ucp or node",

@@ -90,6 +90,7 @@ struct rcx_comms {
     struct rcx_comm *busy;  /* recently used ones, which the detector checks */
     struct rcx_comm *free;  /* slots of freed ones */
     uint64_t live;          /* of users */
+    uint64_t kept;          /* freed by the user, but not closed */
     struct rcx_comm_ids ids;
     struct rcx_attempts attempts; /* failed attempts to make groups */
 };
@@ -149,6 +150,7 @@ struct rcx_context {
     struct rcx_orphans orphans;
     struct rcx_ctrl ctrl;
     struct rcx_peer *peers; /* by rank; NULL: all are OK */
+    uint64_t peer_changes;  /* of their states */
     bool broken;            /* a communicator of the user has failed */
     bool is_told; /* the user has got an error of a failed communicator */
     bool in_final_phase; /* peers that exit have not failed; see finalize.c */

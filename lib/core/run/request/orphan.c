@@ -41,6 +41,16 @@ void rcx_orphan_message(struct rcx_context *context, struct rcx_exec *x,
     destroy(x);
 }
 
+bool rcx_orphans_have(const struct rcx_context *context, uint64_t tag)
+{
+    const uint64_t mask = rcx_tag_base(&context->layout, UINT64_MAX, 0);
+    const struct rcx_exec *x = context->orphans.first;
+
+    while (x && ((x->tag_base ^ tag) & mask) != 0)
+        x = x->next;
+    return x;
+}
+
 void rcx_orphans_close(struct rcx_context *context)
 {
     while (context->orphans.first) {

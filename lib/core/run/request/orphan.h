@@ -14,6 +14,8 @@ void rcx_orphan_add(struct rcx_context *context, struct rcx_exec *x);
 /* A message of an orphan has completed. */
 void rcx_orphan_message(struct rcx_context *context, struct rcx_exec *x,
                         const struct rcx_message *m);
+/* Whether one belongs to the communicator of this tag (rcx_tag_base()). */
+bool rcx_orphans_have(const struct rcx_context *context, uint64_t tag);
 /* Free the orphans. The transport is closed. */
 void rcx_orphans_close(struct rcx_context *context);
 

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Agreements over control messages: their numbers, what is known of failed
+ * members, and deadlines. See agreement.h.
+ */
+#include "core/run/fault/agreement.h"
+
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "core/run/diag/describe.h"
+#include "core/run/fault/agree.h"
+#include "core/run/fault/failure.h"
+
+/* KEPT: agreements. COME_PARTS: members have this part of the deadline to take
+ * part. REPLY_PARTS: a member that takes part has this part to reply. */
+enum { KEPT = 3, COME_PARTS = 4, REPLY_PARTS = 16, FEED_NS = 10000000 };
+
+struct rcx_agreement {
+    struct rcx_comm *comm;
+    uint32_t open;                /* number of the open one; the first is 1 */
+    struct rcx_agree *kept[KEPT]; /* by number modulo KEPT */
+    uint32_t sending;             /* number of the one that sends */
+    bool is_entered;              /* the open one */
+    bool has_expired;             /* its deadline has passed */
+    bool is_settled;              /* no member asks for a decision any more */
+    bool all_are_dead;            /* the failed members */
+    uint64_t peers_seen;          /* changes of peers that are known */
+    uint64_t fed_ns;              /* when they were last looked at */
+    int64_t timeout_ns;
+    uint64_t begin_ns, lead_ns; /* of the call, and of the current wait */
+    int coordinator;            /* that it waits for since lead_ns; -1: none */
+    bool is_first_coordinator;
+    struct rcx_id_offer offer;
+    struct rcx_ctrl_msg *out; /* with room for a struct rcx_agree_msg */
+    int failed_count;
+    int failed[]; /* of comm, by the last decision */
+};
+
+static struct rcx_agree *kept(const struct rcx_agreement *g, uint32_t number)
+{
+    return g->kept[number % KEPT];
+}
+
+static struct rcx_agree *open_one(const struct rcx_agreement *g)
+{
+    return kept(g, g->open);
+}
+
+static bool is_final(const struct rcx_agree *a)
+{
+    return rcx_agree_state(a) >= RCX_AGREE_DECIDED;
+}
+
+/* ---- Messages ------------------------------------------------------------ */
+
+static void send(int to, const struct rcx_agree_msg *msg, void *arg)
+{
+    struct rcx_agreement *g = arg;
+    struct rcx_comm *comm = g->comm;
+    const size_t bytes = rcx_agree_msg_bytes(comm->size);
+
+    *g->out =
+        (struct rcx_ctrl_msg){.kind = RCX_CTRL_AGREE, .sequence = g->sending};
+    memcpy(g->out + 1, msg, bytes);
+    rcx_ctrl_send_more(comm, to, g->out, bytes);
+}
+
+/* ---- Failed members ------------------------------------------------------ */
+
+static bool is_dead(const struct rcx_context *context, int rank)
+{
+    struct rcx_transport *t = context->transport;
+
+    return rcx_peer_of(context, rank).state == RCX_PEER_DEPARTED ||
+           (t && t->ops->has_ended && t->ops->has_ended(t, rank));
+}
+
+/* Tell a, whose number is g->sending, what this rank knows. */
+static void feed(struct rcx_agreement *g, struct rcx_agree *a)
+{
+    const struct rcx_comm *comm = g->comm;
+    const struct rcx_context *context = comm->context;
+
+    for (int i = 0; i < g->failed_count; i++)
+        rcx_agree_fail(a, g->failed[i], false);
+    for (int i = 0; context->peers && i < comm->size; i++) {
+        const int rank = rcx_comm_context_rank(comm, i);
+        const enum rcx_peer_state state = rcx_peer_of(context, rank).state;
+
+        if (state == RCX_PEER_FAILED || state == RCX_PEER_DEPARTED)
+            rcx_agree_fail(a, i, is_dead(context, rank));
+    }
+}
+
+/* A failed member's process may end later, which changes no state. */
+static void feed_news(struct rcx_agreement *g)
+{
+    const uint64_t changes = g->comm->context->peer_changes;
+    const uint64_t now = rcx_now_ns();
+
+    if (g->peers_seen == changes && (changes == 0 || now - g->fed_ns < FEED_NS))
+        return;
+    g->peers_seen = changes;
+    g->fed_ns = now;
+    g->sending = g->open;
+    if (open_one(g))
+        feed(g, open_one(g));
+}
+
+/* ---- Life ---------------------------------------------------------------- */
+
+static struct rcx_agreement *agreement_of(struct rcx_comm *comm)
+{
+    struct rcx_heap *heap = &comm->context->heap;
+    struct rcx_agreement *g = comm->agreement;
+
+    if (g)
+        return g;
+    g = rcx_heap_zalloc(heap, sizeof *g + (size_t)comm->size * sizeof(int));
+    if (!g)
+        return NULL;
+    g->out =
+        rcx_heap_alloc(heap, sizeof *g->out + rcx_agree_msg_bytes(comm->size));
+    if (!g->out) {
+        rcx_heap_free(heap, g);
+        return NULL;
+    }
+    g->comm = comm;
+    g->open = 1;
+    g->is_settled = true;
+    g->coordinator = -1;
+    comm->agreement = g;
+    return g;
+}
+
+/* The agreement of this number, which is made if it is new. NULL: no memory. */
+static struct rcx_agree *get(struct rcx_agreement *g, uint32_t number)
+{
+    struct rcx_comm *comm = g->comm;
+    const struct rcx_agree_setting setting = {
+        .size = comm->size,
+        .rank = comm->rank,
+        .accepts_minority = comm->context->config.accepts_minority,
+        .send = send,
+        .arg = g};
+    struct rcx_agree **a = &g->kept[number % KEPT];
+
+    if (*a)
+        return *a;
+    *a = rcx_agree_create(&comm->context->heap, &setting);
+    if (*a)
+        feed(g, *a);
+    return *a;
+}
+
+void rcx_agreement_free(struct rcx_comm *comm)
+{
+    struct rcx_agreement *g = comm->agreement;
+
+    for (int i = 0; g && i < KEPT; i++)
+        rcx_agree_destroy(g->kept[i]);
+    if (g)
+        rcx_heap_free(&comm->context->heap, g->out);
+    rcx_heap_free(&comm->context->heap, g);
+    comm->agreement = NULL;
+}
+
+rcx_status_t rcx_agreement_begin(struct rcx_comm *comm, uint64_t word,
+                                 int64_t timeout_ns)
+{
+    struct rcx_agreement *g = agreement_of(comm);
+    struct rcx_agree *a = g ? get(g, g->open) : NULL;
+
+    if (!a)
+        return rcx_fail(&comm->context->log, RCX_ERR_NOMEM,
+                        "communicator %u: no memory for an agreement of %d "
+                        "ranks",
+                        comm->id, comm->size);
+    g->timeout_ns = timeout_ns;
+    g->begin_ns = g->lead_ns = rcx_now_ns();
+    g->coordinator = -1;
+    g->has_expired = false;
+    g->is_first_coordinator = true;
+    g->sending = g->open;
+    g->peers_seen = comm->context->peer_changes;
+    feed(g, a);
+    if (!g->is_entered)
+        rcx_agree_enter(a, word);
+    g->is_entered = true;
+    return RCX_OK;
+}
+
+/* ---- Deadlines ----------------------------------------------------------- */
+
+/* How long this rank waits from lead_ns on. A first coordinator may have
+ * entered just before its time, and then waits for others itself. */
+static int64_t patience(const struct rcx_agreement *g)
+{
+    const int64_t come = g->timeout_ns / COME_PARTS;
+    const int64_t reply = g->timeout_ns / REPLY_PARTS;
+    const struct rcx_agree *a = open_one(g);
+
+    if (rcx_agree_state(a) == RCX_AGREE_FAST)
+        return come;
+    if (!rcx_agree_leads(a))
+        return g->is_first_coordinator ? come + 2 * reply : 4 * reply;
+    return reply;
+}
+
+/* The wait for another coordinator begins. */
+static void follow(struct rcx_agreement *g, uint64_t now)
+{
+    const int coordinator = rcx_agree_coordinator(open_one(g));
+
+    if (coordinator == g->coordinator)
+        return;
+    g->is_first_coordinator = g->coordinator < 0;
+    g->coordinator = coordinator;
+    g->lead_ns = now;
+}
+
+static void check_deadline(struct rcx_agreement *g)
+{
+    const uint64_t now = rcx_now_ns();
+    struct rcx_agree *a = open_one(g);
+
+    if (g->timeout_ns == 0)
+        return;
+    follow(g, now);
+    /* not at once after this process was stopped: messages wait for it */
+    g->has_expired = (int64_t)(now - g->begin_ns) >= g->timeout_ns &&
+                     (int64_t)(now - g->lead_ns) >= g->timeout_ns / REPLY_PARTS;
+    if ((int64_t)(now - g->lead_ns) < patience(g) ||
+        (rcx_agree_leads(a) &&
+         (int64_t)(now - g->begin_ns) < g->timeout_ns / COME_PARTS))
+        return;
+    g->lead_ns = now;
+    g->sending = g->open;
+    rcx_agree_overdue(a);
+}
+
+/* A rank that only waits learns by this that nothing leads to the peer. */
+static void reach_awaited(const struct rcx_agreement *g)
+{
+    struct rcx_transport *t = g->comm->context->transport;
+    const int awaited = rcx_agree_awaited(open_one(g));
+
+    if (awaited >= 0 && t && t->ops->reach)
+        t->ops->reach(t, rcx_comm_context_rank(g->comm, awaited));
+}
+
+bool rcx_agreement_is_over(void *arg)
+{
+    struct rcx_agreement *g = ((struct rcx_comm *)arg)->agreement;
+
+    feed_news(g);
+    if (!is_final(open_one(g)))
+        check_deadline(g);
+    if (is_final(open_one(g)) || g->has_expired)
+        return true;
+    reach_awaited(g);
+    return false;
+}
+
+/* ---- Results ------------------------------------------------------------- */
+
+/* The failed members' other communicators fail as well. */
+static void fail_members(struct rcx_comm *comm, const struct rcx_agreement *g)
+{
+    char text[RCX_REASON_TEXT], ranks[128];
+
+    if (g->failed_count == 0)
+        return;
+    snprintf(text, sizeof text,
+             "communicator %u: its members have agreed that some have "
+             "failed%s",
+             comm->id,
+             rcx_ranks_print(comm, ": rank", g->failed, g->failed_count, ranks,
+                             sizeof ranks));
+    rcx_comm_fail_local(comm, RCX_ERR_PEER_FAILED, g->failed, g->failed_count,
+                        text);
+    for (int i = 0; i < g->failed_count; i++) {
+        const int rank = rcx_comm_context_rank(comm, g->failed[i]);
+
+        if (rcx_peer_step(comm->context, rank, RCX_PEER_REPORTED) ==
+            RCX_PEER_FAIL_COMMS)
+            rcx_peer_fail_comms(comm->context, rank,
+                                comm->size == comm->context->boot->size);
+        rcx_peer_exclude(comm->context, rank);
+    }
+}
+
+/* The open agreement is decided: the next one opens. */
+static void close_open(struct rcx_agreement *g)
+{
+    struct rcx_comm *comm = g->comm;
+    const struct rcx_agree *a = open_one(g);
+    struct rcx_agree **oldest = &g->kept[(g->open + 2) % KEPT];
+
+    g->failed_count = 0;
+    g->all_are_dead = true;
+    for (int i = 0; i < comm->size; i++) {
+        if (!rcx_agree_has_failed(a, i))
+            continue;
+        g->failed[g->failed_count++] = i;
+        g->all_are_dead &= rcx_agree_is_dead(a, i);
+    }
+    g->is_settled &= rcx_agree_is_fast(a);
+    rcx_agree_destroy(*oldest);
+    *oldest = NULL;
+    g->open++;
+    g->is_entered = false;
+}
+
+static rcx_status_t exclude(struct rcx_comm *comm, const struct rcx_agree *a)
+{
+    const bool is_cut = rcx_agree_state(a) == RCX_AGREE_CUT_OFF;
+    char text[RCX_REASON_TEXT];
+
+    snprintf(text, sizeof text, "communicator %u: rank %d is excluded: %s",
+             comm->id, comm->rank,
+             is_cut ? "too few members can be reached for a quorum "
+                      "(RCX_QUORUM)"
+                    : "the other members have agreed that it has failed");
+    if (comm->status != RCX_ERR_EXCLUDED)
+        rcx_comm_exclude(comm, text);
+    return RCX_ERR_EXCLUDED;
+}
+
+rcx_status_t rcx_agreement_end(struct rcx_comm *comm, uint64_t *word_p)
+{
+    struct rcx_agreement *g = comm->agreement;
+    const struct rcx_agree *a = open_one(g);
+    const enum rcx_agree_state state = rcx_agree_state(a);
+
+    if (state == RCX_AGREE_EXCLUDED || state == RCX_AGREE_CUT_OFF)
+        return exclude(comm, a);
+    if (state != RCX_AGREE_DECIDED)
+        return rcx_fail(&comm->context->log, RCX_ERR_TIMEOUT,
+                        "communicator %u: no agreement within %.3g s; the next "
+                        "call goes on with it",
+                        comm->id, (double)g->timeout_ns / 1e9);
+    *word_p = rcx_agree_word(a);
+    close_open(g);
+    fail_members(comm, g);
+    return RCX_OK;
+}
+
+int rcx_agreement_failed(const struct rcx_comm *comm, const int **ranks_p)
+{
+    const struct rcx_agreement *g = comm->agreement;
+
+    *ranks_p = g ? g->failed : NULL;
+    return g ? g->failed_count : 0;
+}
+
+struct rcx_id_offer *rcx_agreement_offer(struct rcx_comm *comm)
+{
+    struct rcx_agreement *g = agreement_of(comm);
+
+    return g ? &g->offer : NULL;
+}
+
+uint32_t rcx_agreement_count(const struct rcx_comm *comm)
+{
+    return comm->agreement ? comm->agreement->open - 1 : 0;
+}
+
+bool rcx_agreement_all_are_dead(const struct rcx_comm *comm)
+{
+    return comm->agreement && comm->agreement->all_are_dead;
+}
+
+bool rcx_agreement_may_be_freed(const struct rcx_comm *comm)
+{
+    const struct rcx_agreement *g = comm->agreement;
+
+    return !g || (g->is_settled && !g->is_entered);
+}
+
+void rcx_agreement_settle(struct rcx_comm *comm)
+{
+    comm->agreement->is_settled = true;
+}
+
+/* ---- Receiving ----------------------------------------------------------- */
+
+/* A member that asks for an older agreement than the last one is among the
+ * failed members of that one. */
+static void receive(struct rcx_agreement *g, int from, uint32_t number,
+                    const struct rcx_agree_msg *msg)
+{
+    struct rcx_agree *a = NULL;
+
+    g->sending = number;
+    if (number + 1 < g->open)
+        a = kept(g, g->open - 1);
+    else if (number <= g->open + 1)
+        a = get(g, number);
+    if (!a)
+        return;
+    if (from == g->coordinator)
+        g->lead_ns = rcx_now_ns();
+    rcx_agree_receive(a, from, msg);
+}
+
+void rcx_agreement_receive(struct rcx_comm *comm,
+                           const struct rcx_ctrl_msg *body, size_t bytes)
+{
+    struct rcx_agreement *g = agreement_of(comm);
+
+    if (!g || bytes != rcx_agree_msg_bytes(comm->size) || body->sequence == 0)
+        return;
+    feed_news(g);
+    receive(g, rcx_comm_index(comm, body->from), (uint32_t)body->sequence,
+            (const struct rcx_agree_msg *)(body + 1));
+}
+
+void rcx_agreement_tell_gone(struct rcx_context *context,
+                             const struct rcx_ctrl_msg *body)
+{
+    const bool is_excluded = rcx_peer_of(context, body->from).is_excluded;
+    struct rcx_ctrl_msg reply = {.kind = RCX_CTRL_GONE,
+                                 .sequence = body->sequence,
+                                 .comm_id = body->comm_id,
+                                 .group = body->group,
+                                 .status =
+                                     is_excluded ? RCX_ERR_EXCLUDED : RCX_OK};
+
+    rcx_ctrl_reply(context, body->from, &reply);
+}
+
+void rcx_agreement_gone(struct rcx_comm *comm, const struct rcx_ctrl_msg *body)
+{
+    struct rcx_agreement *g = comm->agreement;
+
+    if (!g || body->sequence != g->open || !g->is_entered)
+        return;
+    if (body->status == RCX_ERR_EXCLUDED)
+        rcx_agree_exclude(open_one(g));
+    else
+        rcx_agree_gone(open_one(g));
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * recover_main WHAT [COUNT [SEED]]
+ *
+ * A rank of a job that goes on after failures. Exits with 0, and prints
+ * nothing, on success; a rank that is excluded exits with 3.
+ *
+ *   agree   COUNT agreements of all ranks, of which each gives other flags
+ *   loop    COUNT times revoke, shrink and free, which must leave nothing behind
+ *   deaths  COUNT ranks die, one after another or at once, at random moments of
+ *           collectives, agreements and shrinks; the others go on
+ *   stop    rank COUNT stops, is excluded, continues, and learns of it
+ *   world   rank 1 dies and the world is shrunk
+ */
+#include <dirent.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "rank.h"
+
+enum { EXCLUDED = 3, RANKS = 64 };
+#define LIMIT_NS (20 * SECOND_NS)
+
+static int64_t pids[RANKS];
+static uint64_t random_state;
+
+static uint64_t next_random(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return random_state;
+}
+
+/* ---- What every step checks ---------------------------------------------- */
+
+/* Sum of the context ranks of comm's members, which have each 1 << rank. */
+static uint64_t members_of(rcx_comm_t *comm)
+{
+    const uint64_t mine = UINT64_C(1) << me.rank;
+    uint64_t all = 0;
+
+    rank_require(rcx_allreduce(&mine, &all, 1, RCX_UINT64, RCX_BOR, comm),
+                 "rcx_allreduce");
+    return all;
+}
+
+static void check_agree(rcx_comm_t *comm, int round)
+{
+    const int size = rcx_comm_size(comm), rank = rcx_comm_rank(comm);
+    uint64_t flags = ~(UINT64_C(1) << (rank + round) % 64),
+             expected = ~UINT64_C(0);
+    const int *failed;
+    int n;
+
+    for (int i = 0; i < size; i++)
+        expected &= ~(UINT64_C(1) << (i + round) % 64);
+    rank_require(rcx_comm_agree(comm, &flags, LIMIT_NS), "rcx_comm_agree");
+    rank_require(rcx_comm_failed(comm, &n, &failed), "rcx_comm_failed");
+    if (flags != expected || n != 0)
+        rank_fail("agreed on %llx instead of %llx, and on %d failed ranks",
+                  (unsigned long long)flags, (unsigned long long)expected, n);
+}
+
+static void run_agree(int count)
+{
+    for (int i = 0; i < count; i++)
+        check_agree(me.world, i);
+}
+
+/* ---- Loop ---------------------------------------------------------------- */
+
+static int entries_of(const char *path)
+{
+    DIR *dir = opendir(path);
+    int n = 0;
+
+    while (dir && readdir(dir))
+        n++;
+    if (dir)
+        closedir(dir);
+    return n;
+}
+
+static long resident_kib(void)
+{
+    FILE *file = fopen("/proc/self/statm", "r");
+    long pages = 0;
+
+    if (!file || fscanf(file, "%*s %ld", &pages) != 1)
+        rank_fail("/proc/self/statm cannot be read");
+    fclose(file);
+    return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+struct usage {
+    int fds, threads;
+    long kib;
+};
+
+static struct usage usage_now(void)
+{
+    return (struct usage){entries_of("/proc/self/fd"),
+                          entries_of("/proc/self/task"), resident_kib()};
+}
+
+/* Everyone has a message in flight that nobody receives, so there is something
+ * to drop. */
+static void recover_once(rcx_comm_t **comm, int round)
+{
+    static char payload[100000];
+    const int size = rcx_comm_size(*comm), rank = rcx_comm_rank(*comm);
+    rcx_request_t *request = NULL;
+    rcx_comm_t *next;
+
+    rcx_isend(payload, round % 3 ? 8 : sizeof payload, RCX_BYTE,
+              (rank + 1) % size, 5, *comm, &request); /* it may have failed */
+    if (rank == round % size)
+        rank_require(rcx_comm_revoke(*comm), "rcx_comm_revoke");
+    if (request) {
+        rcx_wait(request);
+        rank_require(rcx_request_free(&request), "rcx_request_free");
+    }
+    while (rcx_barrier(*comm) == RCX_OK)
+        continue;
+    rank_require(rcx_comm_shrink(*comm, LIMIT_NS, &next), "rcx_comm_shrink");
+    rank_require(rcx_comm_free(comm), "rcx_comm_free");
+    *comm = next;
+}
+
+static void run_loop(int count)
+{
+    const int warm_up = count / 4;
+    struct usage before = {0}, after;
+    rcx_comm_t *comm;
+
+    rank_require(rcx_comm_dup(me.world, &comm), "rcx_comm_dup");
+    for (int i = 0; i < count; i++) {
+        if (i == warm_up)
+            before = usage_now();
+        recover_once(&comm, i);
+    }
+    after = usage_now();
+    if (members_of(comm) != (UINT64_C(1) << me.size) - 1)
+        rank_fail("the last communicator has other members");
+    rank_require(rcx_comm_free(&comm), "rcx_comm_free");
+    if (after.fds > before.fds || after.threads > before.threads ||
+        after.kib > before.kib + 2048)
+        rank_fail("%d recoveries: descriptors %d to %d, threads %d to %d, "
+                  "memory %ld to %ld KiB",
+                  count, before.fds, after.fds, before.threads, after.threads,
+                  before.kib, after.kib);
+}
+
+/* ---- Deaths -------------------------------------------------------------- */
+
+static void *die_soon(void *arg)
+{
+    usleep((useconds_t)(uintptr_t)arg);
+    kill(getpid(), SIGKILL);
+    return NULL;
+}
+
+/* The same order of deaths on all ranks. Returns after how many of them this
+ * rank dies. */
+static int place_in_order(void)
+{
+    int order[RANKS];
+
+    for (int i = 0; i < me.size; i++) {
+        const int k = (int)(next_random() % (uint64_t)(i + 1));
+
+        order[i] = order[k];
+        order[k] = i;
+    }
+    for (int i = 0; i < me.size; i++)
+        if (order[i] == me.rank)
+            return i;
+    return -1;
+}
+
+static void collectives_until_failure(rcx_comm_t *comm)
+{
+    static int64_t in[2000], out[2000];
+    rcx_status_t status = RCX_OK;
+
+    for (int i = 0; status == RCX_OK; i++)
+        status =
+            rcx_allreduce(in, out, i % 2 ? 2000 : 1, RCX_INT64, RCX_SUM, comm);
+}
+
+/* All members of the new communicator have the same members and have agreed on
+ * the same failed ranks. */
+static bool check_same(rcx_comm_t *old, rcx_comm_t *new)
+{
+    uint64_t mine[3] = {0}, all[3];
+    const int *failed;
+    int n;
+
+    rank_require(rcx_comm_failed(old, &n, &failed), "rcx_comm_failed");
+    for (int i = 0; i < n; i++)
+        mine[0] |= UINT64_C(1) << failed[i];
+    mine[1] = ~mine[0];
+    mine[2] = UINT64_C(1) << rcx_comm_rank(old);
+    if (rcx_allreduce(mine, all, 3, RCX_UINT64, RCX_BOR, new) != RCX_OK)
+        return false;
+    if (all[0] != mine[0] || all[1] != mine[1] || (all[2] & all[0]) != 0 ||
+        n + rcx_comm_size(new) != rcx_comm_size(old))
+        rank_fail("members have agreed on different failed ranks");
+    return true;
+}
+
+/* One or two ranks die in each round. */
+static void run_deaths(int count)
+{
+    const int place = place_in_order();
+    rcx_comm_t *comm, *next;
+
+    rank_require(rcx_comm_dup(me.world, &comm), "rcx_comm_dup");
+    for (int first = 0, n = 0; rcx_comm_size(comm) > me.size - count;
+         first += n) {
+        const uint64_t delay = next_random() % 3000;
+        pthread_t killer;
+        bool is_same;
+
+        n = 1 + (int)(next_random() % 2);
+        if (place >= first && place < first + n && place < count &&
+            pthread_create(&killer, NULL, die_soon,
+                           (void *)(uintptr_t)(delay + (uint64_t)me.rank * 7)))
+            rank_fail("no thread");
+        do {
+            collectives_until_failure(comm);
+            rank_require(rcx_comm_shrink(comm, LIMIT_NS, &next),
+                         "rcx_comm_shrink");
+            is_same = check_same(comm, next);
+            rank_require(rcx_comm_free(&comm), "rcx_comm_free");
+            comm = next;
+        } while (!is_same);
+    }
+    rank_require(rcx_comm_free(&comm), "rcx_comm_free");
+}
+
+/* ---- Stop ---------------------------------------------------------------- */
+
+static void share_pids(void)
+{
+    const int64_t pid = getpid();
+
+    rank_require(rcx_allgather(&pid, pids, 1, RCX_INT64, me.world),
+                 "rcx_allgather");
+}
+
+static void run_stop(int victim)
+{
+    rcx_comm_t *comm, *next;
+    rcx_status_t status;
+
+    share_pids();
+    rank_require(rcx_comm_dup(me.world, &comm), "rcx_comm_dup");
+    if (me.rank == victim)
+        raise(SIGSTOP);
+    status = rcx_comm_shrink(comm, 2 * SECOND_NS, &next);
+    if (me.rank == victim) {
+        if (status != RCX_ERR_EXCLUDED)
+            rank_fail("the stopped rank got %s", rcx_status_string(status));
+        exit(EXCLUDED);
+    }
+    rank_require(status, "rcx_comm_shrink");
+    if (!check_same(comm, next) || rcx_comm_size(next) != me.size - 1)
+        rank_fail("%d ranks go on", rcx_comm_size(next));
+    if (rcx_comm_rank(next) == 0)
+        kill((pid_t)pids[victim], SIGCONT);
+    sleep(1);
+    rank_require(rcx_barrier(next), "rcx_barrier");
+    rank_require(rcx_comm_free(&comm), "rcx_comm_free");
+    rank_require(rcx_comm_free(&next), "rcx_comm_free");
+}
+
+static void run_world(void)
+{
+    rcx_comm_t *next;
+
+    if (me.rank == 1)
+        kill(getpid(), SIGKILL);
+    rank_require(rcx_comm_shrink(me.world, LIMIT_NS, &next), "rcx_comm_shrink");
+    if (!check_same(me.world, next))
+        rank_fail("a second rank has failed");
+    if (members_of(next) != ((UINT64_C(1) << me.size) - 1 - 2))
+        rank_fail("other members than those that live");
+    rank_require(rcx_comm_free(&next), "rcx_comm_free");
+}
+
+int main(int argc, char **argv)
+{
+    const int count = argc > 2 ? atoi(argv[2]) : 1;
+
+    if (argc < 2)
+        return 2;
+    random_state =
+        argc > 3 ? (uint64_t)atoll(argv[3]) * 7919 + 88172645463325252 : 1;
+    rank_require(rank_open(NULL), "rcx_init");
+    if (strcmp(argv[1], "agree") == 0)
+        run_agree(count);
+    else if (strcmp(argv[1], "loop") == 0)
+        run_loop(count);
+    else if (strcmp(argv[1], "deaths") == 0)
+        run_deaths(count);
+    else if (strcmp(argv[1], "stop") == 0)
+        run_stop(count);
+    else
+        run_world();
+    rank_require(rcx_finalize(&me.context), "rcx_finalize");
+    return 0;
+}

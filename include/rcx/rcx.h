@@ -424,7 +424,7 @@ typedef struct rcx_error_info {
 } rcx_error_info_t;
 RCX_API rcx_status_t rcx_comm_error(rcx_comm_t *comm, rcx_error_info_t *info_p);
 
-/* ---- Recovery from failures ----------------------------------------------- */
+/* ---- Recovery from failures ---------------------------------------------- */
 
 /* The same as rcx_comm_abort(), by the name that ULFM gives it: the operations
  * of all members end, so that all can call rcx_comm_shrink(). */

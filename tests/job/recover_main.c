@@ -6,7 +6,8 @@
  * nothing, on success; a rank that is excluded exits with 3.
  *
  *   agree   COUNT agreements of all ranks, of which each gives other flags
- *   loop    COUNT times revoke, shrink and free, which must leave nothing behind
+ *   loop    COUNT times revoke, shrink and free, which must leave nothing
+ *           behind
  *   deaths  COUNT ranks die, one after another or at once, at random moments of
  *           collectives, agreements and shrinks; the others go on
  *   stop    rank COUNT stops, is excluded, continues, and learns of it

@@ -228,7 +228,8 @@ struct rcx_transport_ops {
     /* Drop the messages that have arrived for no receive, and whose tags agree
      * with tag where mask has ones. Their sends complete. NULL: a message does
      * not arrive before its receive is posted. */
-    void (*discard)(struct rcx_transport *t, uint64_t tag, uint64_t mask);
+    void (*drop_unexpected)(struct rcx_transport *t, uint64_t tag,
+                            uint64_t mask);
 
     /* Send a control message, which is copied. Peer finds it in its queue,
      * unless it or this process is gone by then, or cannot be reached.

@@ -391,7 +391,8 @@ static bool end_send(struct rcx_shm_channel *p, const struct rcx_shm_header *a)
 }
 
 /* A message whose sender cannot be told for lack of room is kept. */
-void rcx_shm_discard(struct rcx_shm_channel *p, uint64_t tag, uint64_t mask)
+void rcx_shm_drop_unexpected(struct rcx_shm_channel *p, uint64_t tag,
+                             uint64_t mask)
 {
     struct rcx_unexpected **link =
         (struct rcx_unexpected **)find_unexpected(p, tag, mask);

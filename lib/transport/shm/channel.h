@@ -159,7 +159,8 @@ void rcx_shm_cancel(struct rcx_shm_channel *p, struct rcx_message *m);
 /* Whether an unexpected message matches. */
 /* Drop messages without a receive whose tags match; the senders of long ones
  * are told. */
-void rcx_shm_discard(struct rcx_shm_channel *p, uint64_t tag, uint64_t mask);
+void rcx_shm_drop_unexpected(struct rcx_shm_channel *p, uint64_t tag,
+                             uint64_t mask);
 bool rcx_shm_probe(const struct rcx_shm_channel *p, uint64_t tag, uint64_t mask,
                    uint64_t *found_p);
 /* Receive an unexpected message into m. RCX_ERR_ARG: none matches. */

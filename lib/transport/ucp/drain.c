@@ -41,19 +41,20 @@ void rcx_ucp_drain_unexpected(struct ucp_worker *worker)
         ucp_worker_progress(worker);
 }
 
-static void discarded(void *request, ucs_status_t status,
-                      const ucp_tag_recv_info_t *info, void *user_data)
+static void dropped(void *request, ucs_status_t status,
+                    const ucp_tag_recv_info_t *info, void *user_data)
 {
     (void)status, (void)info, (void)user_data;
     ucp_request_free(request);
 }
 
-void rcx_ucp_discard(struct ucp_worker *worker, uint64_t tag, uint64_t mask)
+void rcx_ucp_drop_unexpected(struct ucp_worker *worker, uint64_t tag,
+                             uint64_t mask)
 {
     const ucp_request_param_t param = {.op_attr_mask =
                                            UCP_OP_ATTR_FIELD_CALLBACK |
                                            UCP_OP_ATTR_FLAG_NO_IMM_CMPL,
-                                       .cb.recv = discarded};
+                                       .cb.recv = dropped};
     ucp_tag_message_h message;
     ucp_tag_recv_info_t info;
 

@@ -12,6 +12,7 @@ void rcx_ucp_drain_unexpected(struct ucp_worker *worker);
 
 /* Drop those whose tags agree with tag where mask has ones, without waiting for
  * the end of long ones. */
-void rcx_ucp_discard(struct ucp_worker *worker, uint64_t tag, uint64_t mask);
+void rcx_ucp_drop_unexpected(struct ucp_worker *worker, uint64_t tag,
+                             uint64_t mask);
 
 #endif

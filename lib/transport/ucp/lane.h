@@ -104,7 +104,7 @@ void rcx_ucp_lane_core_released(struct rcx_transport *t, bool rests);
 bool rcx_ucp_lane_peers_run(struct rcx_transport *t);
 bool rcx_ucp_lane_probe(struct ucp *u, uint64_t tag, uint64_t mask,
                         uint64_t *found_p);
-void rcx_ucp_lane_discard(struct ucp *u, uint64_t tag, uint64_t mask);
+void rcx_ucp_lane_drop_unexpected(struct ucp *u, uint64_t tag, uint64_t mask);
 void rcx_ucp_lane_cancel(struct ucp *u, struct rcx_message *m);
 
 /* Poll peer in each progress call from now on. */

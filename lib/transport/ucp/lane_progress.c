@@ -187,11 +187,11 @@ bool rcx_ucp_lane_probe(struct ucp *u, uint64_t tag, uint64_t mask,
     return found;
 }
 
-void rcx_ucp_lane_discard(struct ucp *u, uint64_t tag, uint64_t mask)
+void rcx_ucp_lane_drop_unexpected(struct ucp *u, uint64_t tag, uint64_t mask)
 {
     sweep(u);
     for (int i = 0; i < u->lane.neighbour_count; i++)
-        rcx_shm_discard(u->lane.neighbours[i], tag, mask);
+        rcx_shm_drop_unexpected(u->lane.neighbours[i], tag, mask);
 }
 
 bool rcx_ucp_lane_is_flushed(const struct ucp *u)

@@ -497,13 +497,14 @@ static bool probe(struct rcx_transport *t, uint64_t tag, uint64_t mask,
     return true;
 }
 
-static void discard(struct rcx_transport *t, uint64_t tag, uint64_t mask)
+static void drop_unexpected(struct rcx_transport *t, uint64_t tag,
+                            uint64_t mask)
 {
     struct ucp *u = (struct ucp *)t;
 
     if (u->lane.segment)
-        rcx_ucp_lane_discard(u, tag, mask);
-    rcx_ucp_discard(u->worker, tag, mask);
+        rcx_ucp_lane_drop_unexpected(u, tag, mask);
+    rcx_ucp_drop_unexpected(u->worker, tag, mask);
 }
 
 /* ---- Progress ------------------------------------------------------------ */
@@ -583,7 +584,7 @@ static rcx_status_t flush(struct rcx_transport *t)
 const struct rcx_transport_ops rcx_transport_ucp = {
     .name = "ucp", .version = rcx_ucp_version, .open = open, .address = address, .flush = flush, .close = close_all,
     .send = post_send, .recv = post_recv, .recv_masked = post_masked, .expect = expect, .reach = rcx_ucp_find_way, .way = rcx_ucp_way,
-    .progress = progress, .cancel = cancel, .cancels_sends = true, .probe = probe, .discard = discard, .has_ended = rcx_ucp_has_ended,
+    .progress = progress, .cancel = cancel, .cancels_sends = true, .probe = probe, .drop_unexpected = drop_unexpected, .has_ended = rcx_ucp_has_ended,
     .send_ctrl = rcx_ucp_send_ctrl, .take_ctrl = rcx_ctrl_queue_pop, .free_ctrl = rcx_ucp_free_ctrl, .event_fd = event_fd, .arm = arm, .wake = wake, .core_released = rcx_ucp_lane_core_released, .peers_run = rcx_ucp_lane_peers_run,
     .get_memory = rcx_ucp_get_memory, .put_memory = rcx_ucp_put_memory, .memory_key = rcx_ucp_memory_key, .reach_memory = rcx_ucp_reach_memory,
 };

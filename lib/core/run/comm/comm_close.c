@@ -21,14 +21,14 @@ void rcx_comm_close(struct rcx_comm *comm)
     rcx_comm_destroy(comm);
 }
 
-void rcx_comm_discard(const struct rcx_comm *comm)
+void rcx_comm_drop_unexpected(const struct rcx_comm *comm)
 {
     const struct rcx_tag_layout *l = &comm->context->layout;
     struct rcx_transport *t = comm->context->transport;
 
-    if (t && t->ops->discard)
-        t->ops->discard(t, rcx_tag_base(l, comm->id, 0),
-                        rcx_tag_base(l, UINT64_MAX, 0));
+    if (t && t->ops->drop_unexpected)
+        t->ops->drop_unexpected(t, rcx_tag_base(l, comm->id, 0),
+                                rcx_tag_base(l, UINT64_MAX, 0));
 }
 
 /* Whether nothing refers to a failed communicator any more. */
@@ -39,7 +39,7 @@ static bool is_done_with(struct rcx_comm *comm)
     if (!comm->is_replaced)
         return false;
     rcx_context_poll(context);
-    rcx_comm_discard(comm);
+    rcx_comm_drop_unexpected(comm);
     return !rcx_orphans_have(context,
                              rcx_tag_base(&context->layout, comm->id, 0));
 }

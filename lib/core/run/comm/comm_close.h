@@ -8,14 +8,14 @@ struct rcx_comm;
 void rcx_comm_close(struct rcx_comm *comm);
 /*
  * Close comm if possible. NULL is allowed. A failed one is kept unless
- * rcx_comm_shrink() has replaced it: UCX may use its memory, and others may send
- * messages with its tags. One with an agreement is kept if others may ask for
- * the decision.
+ * rcx_comm_shrink() has replaced it: UCX may use its memory, and others may
+ * send messages with its tags. One with an agreement is kept if others may ask
+ * for the decision.
  */
 void rcx_comm_close_or_keep(struct rcx_comm *comm);
 
 /* Drop messages of comm that have arrived and for which no receive is
  * posted. */
-void rcx_comm_discard(const struct rcx_comm *comm);
+void rcx_comm_drop_unexpected(const struct rcx_comm *comm);
 
 #endif

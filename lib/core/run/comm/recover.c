@@ -172,7 +172,7 @@ static void settle(struct rcx_comm *comm, struct rcx_comm *made,
     const int64_t usual_ns = made->timeout_ns;
     rcx_status_t status;
 
-    rcx_comm_discard(comm);
+    rcx_comm_drop_unexpected(comm);
     made->timeout_ns = timeout_ns;
     status = made->size > 1 ? rcx_internal_barrier(made) : RCX_OK;
     made->timeout_ns = usual_ns;

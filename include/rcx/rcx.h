@@ -452,7 +452,7 @@ RCX_API rcx_status_t rcx_comm_revoke(rcx_comm_t *comm);
  * RCX_ERR_ARG, RCX_ERR_NOMEM
  *
  * Messages: 2 ceil(lg p) of each member if none has failed; otherwise O(p) of
- * the lowest one that lives, and a few of each other. Guarantees: F20 to F25.
+ * the lowest one that lives, and a few of each other. Guarantees: A1 to A9.
  * Sources: Herault et al., Practical scalable consensus for pseudo-synchronous
  * distributed systems, 2015 (the task); Lamport, Paxos made simple, 2001.
  */

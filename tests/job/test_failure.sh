@@ -20,7 +20,10 @@ unexpected() {
 
 # try HOW COLLECTIVE [OPTION...]; expect STATUS HOW COLLECTIVE [OPTION...]
 try() {
-    begin "$*" "$rcxrun" -k -n 4 "${@:3}" "$main" "$1" "$2"
+    local mode=()
+
+    [ "$1" != kill ] || mode=(-x RCX_ERR_MODE=none) # by the deadline alone
+    begin "$*" "$rcxrun" -k -n 4 "${mode[@]}" "${@:3}" "$main" "$1" "$2"
 }
 expect() {
     end "${*:2}" "$1" && [ -z "$(unexpected)" ]
@@ -83,12 +86,14 @@ expect 137 kill reduce "${long[@]}"
 expect 137 stop reduce "${long[@]}"
 
 # UCX prints messages of its own about a failed peer.
-peer=(-x RCX_ERR_MODE=peer -x UCX_LOG_LEVEL=fatal)
+peer=(-x UCX_LOG_LEVEL=fatal)
 try dead every "${peer[@]}"
 expect 137 dead every "${peer[@]}"
 try dead allreduce "${peer[@]}" -x RCX_WAIT=block
 expect 137 dead allreduce "${peer[@]}" -x RCX_WAIT=block
-peer+=(-x RCX_LANES=ucp -x UCX_KEEPALIVE_INTERVAL=1s)
+try dead allreduce "${peer[@]}" -x RCX_LANES=ucp
+expect 137 dead allreduce "${peer[@]}" -x RCX_LANES=ucp
+peer+=(-x RCX_ERR_MODE=peer -x RCX_LANES=ucp -x UCX_KEEPALIVE_INTERVAL=1s)
 try dead allreduce "${peer[@]}"
 expect 137 dead allreduce "${peer[@]}"
 peer+=(-x UCX_SYSV_ERROR_HANDLING=y -x UCX_POSIX_ERROR_HANDLING=y)

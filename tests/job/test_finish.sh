@@ -47,7 +47,8 @@ for mode in "" "-x RCX_ERR_MODE=peer" "-x UCX_TLS=tcp,self" \
     done
 done
 
-for mode in "-x RCX_TIMEOUT=1s" "-x RCX_TIMEOUT=1s -x UCX_TLS=tcp,self" \
+none="-x RCX_ERR_MODE=none -x RCX_TIMEOUT=1s"
+for mode in "$none" "$none -x UCX_TLS=tcp,self" "-x RCX_ERR_MODE=auto" \
     "-x RCX_ERR_MODE=peer -x UCX_TLS=tcp,self"; do
     read -ra options <<<"$mode -x UCX_NET_DEVICES=lo -x UCX_LOG_LEVEL=fatal"
     run 137 "$rcxrun" -k -n 4 "${options[@]}" "$main" killed &&

@@ -160,6 +160,8 @@ struct rcx_transport_args {
     struct rcx_log *log;
     bool wakeup; /* event_fd, arm and wake will be used */
     bool watches_peers;
+    bool ucx_watches_node; /* also peers on this node without mapped memory,
+                              which then excludes faster transports */
     enum rcx_lanes lanes;
 };
 

@@ -214,7 +214,7 @@ static void begin_with_few_buffers(ucp_config_t *config)
 static void copy_over_tcp(const struct rcx_transport_args *args,
                           ucp_config_t *config)
 {
-    if ((args->watches_peers || !rcx_boot_is_one_node(args->boot)) &&
+    if ((args->ucx_watches_node || !rcx_boot_is_one_node(args->boot)) &&
         !user_setting("ZCOPY_THRESH") && !has_rdma())
         ucp_config_modify(config, "ZCOPY_THRESH", "inf");
 }
@@ -235,7 +235,7 @@ rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
     if (status != RCX_OK)
         return status;
     node->cma_pays = !rcx_node_refuses_cma(node) && rcx_cma_pays(args->heap);
-    if (args->watches_peers)
+    if (args->ucx_watches_node)
         tell_price(args->log);
     if (!user_setting("TLS")) {
         tls = excluded(args->log, node, ranks, shm);

@@ -162,13 +162,13 @@ static bool is_on_this_node(struct rcx_boot *boot, const struct rcx_log *log,
  * If a peer fails, UCX aborts this process where the endpoint has no error
  * handling and the network reports failures (rc, dc). So endpoints that leave
  * the node have it. Within the node it would exclude shared memory: endpoints
- * have it only if peers are watched and there is no channel, which watches the
- * peer itself.
+ * have it only if the user wants that, and there is no channel. The liveness
+ * probe watches all peers of the node.
  */
 static bool handles_errors(const struct ucp *u, int peer)
 {
     return !is_on_this_node(u->boot, u->log, peer) ||
-           (u->base.watches_peers && !u->lane.channels[peer]);
+           (u->ucx_watches_node && !u->lane.channels[peer]);
 }
 
 static ucs_status_t create(struct ucp *u, int peer,
@@ -202,7 +202,7 @@ rcx_status_t rcx_ucp_connect(struct ucp *u, int peer,
     if (!has_memory())
         return lack_memory(u);
     ucs = create(u, peer, address, handles_errors(u, peer));
-    if (ucs == UCS_ERR_UNREACHABLE && !u->base.watches_peers)
+    if (ucs == UCS_ERR_UNREACHABLE && !u->ucx_watches_node)
         ucs = create(u, peer, address, false);
     if (ucs != UCS_OK)
         return rcx_ucp_set_unreachable(u, peer, ucs);

@@ -138,12 +138,12 @@ static ucs_status_t make_segment(struct ucp *u, const struct rcx_node *node)
 static bool reach_to_answer(struct rcx_shm_lane *base, int peer);
 
 /* A message in a segment needs neither its sender nor its reader any more,
- * except a reader that sleeps or is watched. */
+ * except a reader that sleeps. */
 static void expect_lane_alone(struct ucp *u)
 {
     u->base.ack_bytes = SIZE_MAX;
     u->base.ahead = AHEAD;
-    if (!u->wakeup && !u->base.watches_peers)
+    if (!u->wakeup)
         u->base.doorbell = &u->lane.segment->doorbell;
 }
 

@@ -265,6 +265,7 @@ static rcx_status_t open(const struct rcx_transport_args *args,
         rcx_heap_zalloc(u->heap, (size_t)u->boot->size * sizeof *u->endpoints);
     u->ep_status = rcx_heap_zalloc(u->heap, (size_t)u->boot->size);
     u->base.watches_peers = args->watches_peers;
+    u->ucx_watches_node = args->ucx_watches_node;
     if (args->watches_peers || !rcx_boot_is_one_node(u->boot))
         u->base.failed_peers = rcx_heap_zalloc(u->heap, (size_t)u->boot->size);
     if (!u->endpoints || !u->ep_status ||

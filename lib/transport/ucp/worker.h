@@ -45,6 +45,7 @@ struct ucp {
     signed char *ep_status; /* by rank: why it cannot be reached, or why its
                                endpoint failed; or UCS_OK */
     bool wakeup;
+    bool ucx_watches_node; /* as in struct rcx_transport_args */
     bool is_flushing;
     int flushes;                 /* endpoint flushes and closes in progress */
     ucp_request_param_t sending; /* only user_data changes between uses */

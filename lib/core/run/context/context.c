@@ -144,6 +144,7 @@ static rcx_status_t open_transport(struct rcx_context *context)
         .log = &context->log,
         .wakeup = context->sleeper.is_wanted,
         .watches_peers = context->config.watches_peers,
+        .ucx_watches_node = context->config.ucx_watches_node,
         .lanes = context->config.lanes};
 
     if (context->boot->size == 1)

@@ -55,10 +55,11 @@ static bool parse_progress(const char *text, struct rcx_config *config)
 
 static bool parse_err_mode(const char *text, struct rcx_config *config)
 {
-    static const char *const names[] = {"none", "peer", NULL};
+    static const char *const names[] = {"auto", "none", "peer", NULL};
     const int i = rcx_suggest_find(text, names, &config->refusal);
 
-    config->watches_peers = i == 1;
+    config->watches_peers = i != 1;
+    config->ucx_watches_node = i == 2;
     return i >= 0;
 }
 
@@ -190,11 +191,12 @@ static const struct rcx_option others[] = {
          "was given",
      .parse = parse_timeout},
     {.name = "RCX_ERR_MODE",
-     .fallback = "none",
-     .values = "none or peer",
+     .fallback = "auto",
+     .values = "auto, none or peer",
      .doc =
-         "peer: dead peers are detected, by their processes on this node and "
-         "by UCX elsewhere; none: only by a deadline",
+         "detection of dead peers: auto: by their processes on this node, by "
+         "UCX elsewhere; peer: also by UCX on this node, where they have no "
+         "mapped memory; none: only by a deadline",
      .parse = parse_err_mode},
     {.name = "RCX_QUORUM",
      .fallback = "majority",

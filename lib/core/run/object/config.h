@@ -34,6 +34,7 @@ struct rcx_config {
     enum rcx_wait wait;
     bool progress_thread;
     bool watches_peers;
+    bool ucx_watches_node;
     bool accepts_minority; /* members that are cut off go on by themselves */
     enum rcx_lanes lanes;
     char dump[RCX_CONFIG_PATH]; /* without ".RANK.json"; empty: no dumps */

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Jobs that go on after failures: agreement, shrink, and what they leave behind
+# (guarantees A1 to A8). Usage: test_recover.sh RCXRUN RECOVER_MAIN [full]
+
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
+takes "RCXRUN RECOVER_MAIN [full]" "$@"
+rcxrun=$(realpath "$1")
+main=$(realpath "$2")
+full=${3-}
+bound=(timeout -k 5 120)
+export UCX_LOG_LEVEL=fatal # UCX prints messages of its own about a failed peer
+
+# Lines on stderr other than rcxrun's lines about the dead.
+is_quiet() {
+    [ ! -s "$out" ] && ! grep -qv '^rcxrun: rank [0-9]* (pid [0-9]*) \(killed by signal 9\|exited with status 3\)' "$err"
+}
+
+# expect STATUS N [OPTION...] -- WHAT...
+expect() {
+    local -r want=$1 n=$2
+    local options=()
+    shift 2
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    run "$want" "$rcxrun" -k -n "$n" "${options[@]}" "$main" "$@" && is_quiet
+    ok $? "$* on $n ranks ${options[*]}"
+}
+
+ways=("" "-x RCX_LANES=ucp" "-x RCX_LANES=ucp -x UCX_TLS=tcp,self"
+    "-x UCX_TLS=tcp,self" "-x RCX_WAIT=block" "-x RCX_PROGRESS=thread")
+
+for way in "${ways[@]}"; do
+    read -ra options <<<"$way"
+    expect 0 5 "${options[@]}" -- agree 200
+    expect 0 3 "${options[@]}" -- loop 200
+    expect 137 4 "${options[@]}" -- world
+done
+expect 0 1 -- agree 3
+expect 0 1 -- loop 20
+expect 0 33 -- agree 5
+expect 0 2 -- loop "$([ "$full" ] && echo 100000 || echo 10000)" # more than ids
+
+# A stopped rank is excluded, whichever it is, and learns of it.
+for victim in 0 1 3; do
+    expect 3 4 -- stop $victim
+done
+expect 3 5 -x RCX_UCX_TLS=tcp,self -- stop 0
+
+# Deaths at random moments, alone or two at once, until few ranks are left.
+for ((seed = 1; seed <= $([ "$full" ] && echo 300 || echo 12); seed++)); do
+    n=$((3 + seed % 8))
+    read -ra options <<<"${ways[seed % 4]}"
+    expect 137 $n "${options[@]}" -- deaths $((1 + seed % (n - 1))) $seed
+done
+
+end_tests

@@ -32,6 +32,8 @@ static struct {
     rcx_datatype_t type;
     void *memory;
     size_t index;
+    uint64_t flags;
+    const int *ranks;
     int fd, done;
     int words[COUNT];
 } out;
@@ -64,6 +66,10 @@ static void be_called(rcx_request_t *request, rcx_status_t status, void *arg)
     X(rcx_comm_free, &in.h.comm)                                               \
     X(rcx_comm_set_timeout, in.h.comm, 1)                                      \
     X(rcx_comm_abort, in.h.comm)                                               \
+    X(rcx_comm_revoke, in.h.comm)                                              \
+    X(rcx_comm_agree, in.h.comm, &out.flags, 1)                                \
+    X(rcx_comm_shrink, in.h.comm, 1, &out.comm)                                \
+    X(rcx_comm_failed, in.h.comm, &out.fd, &out.ranks)                         \
     X(rcx_comm_error, in.h.comm, &out.info)                                    \
     X(rcx_dump, in.h.context, "/nowhere/dump")                                 \
     X(rcx_progress, in.h.context)                                              \

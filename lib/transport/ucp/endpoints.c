@@ -124,12 +124,13 @@ rcx_status_t rcx_ucp_set_unreachable(struct ucp *u, int peer,
                                      ucs_status_t status)
 {
     const rcx_status_t lack = own_lack(u, status);
+    const struct rcx_watched *w = rcx_ucp_watched(u, peer);
 
     if (lack != RCX_OK)
         return lack;
     u->ep_status[peer] = (signed char)status;
-    if (status == UCS_ERR_CONNECTION_RESET && u->lane.channels[peer]) {
-        rcx_ucp_print_ended(u->boot, u->log, peer, u->lane.channels[peer]->pid,
+    if (status == UCS_ERR_CONNECTION_RESET && w) {
+        rcx_ucp_print_ended(u->boot, u->log, peer, w->process.pid,
                             u->base.last_error, sizeof u->base.last_error);
         return RCX_ERR_PEER_FAILED;
     }

@@ -406,6 +406,13 @@ static rcx_status_t map_theirs(struct ucp *u, struct rcx_neighbour *n,
     return RCX_OK;
 }
 
+/* Otherwise a peer may have ended because UCX finds no transport, which UCX
+ * tells best. */
+static bool transports_work(const struct ucp *u, int peer)
+{
+    return u->lane.channels[peer] || u->base.endpoints > 0;
+}
+
 rcx_status_t rcx_ucp_reach(struct ucp *u, int peer)
 {
     struct rcx_segment_address place;
@@ -418,8 +425,8 @@ rcx_status_t rcx_ucp_reach(struct ucp *u, int peer)
     status = place_of(u, peer, &place, &rest);
     if (status == RCX_OK && !u->lane.lane_chosen[peer])
         status = settle_by(u, peer, &place);
-    if (status == RCX_OK && u->lane.channels[peer] &&
-        !rcx_process_is_there(&rcx_ucp_neighbour(u, peer)->watched.process))
+    if (status == RCX_OK && transports_work(u, peer) &&
+        rcx_ucp_has_ended(&u->base, peer))
         status = rcx_ucp_set_unreachable(u, peer, UCS_ERR_CONNECTION_RESET);
     if (status == RCX_OK && !u->endpoints[peer])
         status = rcx_ucp_connect(

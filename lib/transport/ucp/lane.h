@@ -90,6 +90,8 @@ void rcx_ucp_lane_ring_doorbell(struct ucp *u, int peer);
 void rcx_ucp_way(struct rcx_transport *t, int peer, char *text, size_t bytes);
 
 unsigned rcx_ucp_lane_progress(struct ucp *u);
+/* NULL: the process of peer cannot be looked at, or has not been asked for. */
+struct rcx_watched *rcx_ucp_watched(const struct ucp *u, int peer);
 /* Now and then, check that the processes of peers are there. */
 void rcx_ucp_probe_liveness(struct ucp *u);
 /* As in struct rcx_transport_ops. */

@@ -256,12 +256,17 @@ bool rcx_ucp_lane_peers_run(struct rcx_transport *t)
     return true;
 }
 
-bool rcx_ucp_has_ended(struct rcx_transport *t, int peer)
+struct rcx_watched *rcx_ucp_watched(const struct ucp *u, int peer)
 {
-    struct ucp *u = (struct ucp *)t;
-
     for (int i = 0; i < u->lane.watched_count; i++)
         if (u->lane.watched[i]->peer == peer)
-            return !rcx_process_is_there(&u->lane.watched[i]->process);
-    return false;
+            return u->lane.watched[i];
+    return NULL;
+}
+
+bool rcx_ucp_has_ended(struct rcx_transport *t, int peer)
+{
+    struct rcx_watched *w = rcx_ucp_watched((struct ucp *)t, peer);
+
+    return w && !rcx_process_is_there(&w->process);
 }

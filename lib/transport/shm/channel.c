@@ -92,6 +92,13 @@ rcx_status_t rcx_shm_send(struct rcx_shm_channel *p, const void *buffer,
     return RCX_IN_PROGRESS;
 }
 
+bool rcx_shm_send_ctrl(struct rcx_shm_channel *p, const void *note,
+                       size_t bytes)
+{
+    return bytes <= rcx_shm_eager_most(p) && !p->starting &&
+           start(p, note, bytes, RCX_SHM_CTRL);
+}
+
 /* ---- Sends that waited for room ------------------------------------------ */
 
 static unsigned start_waiting(struct rcx_shm_channel *p)
@@ -215,6 +222,8 @@ static bool take(struct rcx_shm_channel *p)
         rcx_mapping_open(p, &a);
     } else if (a.kind == RCX_SLOT_GONE) {
         rcx_mapping_close(p, a.number);
+    } else if (a.tag == RCX_SHM_CTRL) {
+        rcx_ctrl_queue_push(p->lane->transport, p->lane->heap, a.data, a.part);
     } else if ((m = claim(p, a.tag))) {
         status = deliver(p, m, &a);
         if (status != RCX_IN_PROGRESS)

@@ -157,6 +157,11 @@ unsigned rcx_shm_progress(struct rcx_shm_channel *p, bool all);
  * its buffer. */
 void rcx_shm_cancel(struct rcx_shm_channel *p, struct rcx_message *m);
 /* Whether an unexpected message matches. */
+/* Send a control message, if there is room now. Their tag is that of a message
+ * of the internal communicator, which has none. */
+#define RCX_SHM_CTRL (UINT64_C(1) << 63)
+bool rcx_shm_send_ctrl(struct rcx_shm_channel *p, const void *note,
+                       size_t bytes);
 /* Drop messages without a receive whose tags match; the senders of long ones
  * are told. */
 void rcx_shm_drop_unexpected(struct rcx_shm_channel *p, uint64_t tag,

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Control messages, as active messages of UCX. */
+/*
+ * Control messages: through the lane within a node, as active messages of UCX
+ * elsewhere. A rank that dies while it writes into a queue of UCX's shared
+ * memory stops the queue; a lane has one writer.
+ */
 #include <string.h>
 
 #include "transport/ucp/worker.h"
@@ -67,6 +71,11 @@ void rcx_ucp_send_ctrl(struct rcx_transport *t, int peer, const void *note,
     if (!u->endpoints[peer] && rcx_ucp_reach(u, peer) != RCX_OK) {
         t->last_error[0] = '\0'; /* no reason for the next failure */
         t->ctrl_lost = true;
+        return;
+    }
+    if (u->lane.outs[peer] &&
+        rcx_shm_send_ctrl(u->lane.outs[peer], note, bytes)) {
+        rcx_ucp_lane_ring_doorbell(u, peer);
         return;
     }
     o = rcx_heap_alloc(u->heap, sizeof *o + bytes);

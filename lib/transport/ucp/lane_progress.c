@@ -101,12 +101,14 @@ void rcx_ucp_probe_liveness(struct ucp *u)
 static unsigned progress_all(struct ucp *u)
 {
     struct rcx_ucp_lane *lane = &u->lane;
-    unsigned events;
+    unsigned events = 0;
 
     /* before control messages are taken, so that none is missed */
-    if (__builtin_expect(atomic_load(&lane->segment->doorbell) != 0, 0))
+    if (__builtin_expect(atomic_load(&lane->segment->doorbell) != 0, 0)) {
         atomic_store(&lane->segment->doorbell, 0);
-    events = ucp_worker_progress(u->worker);
+        events = sweep(u);
+    }
+    events += ucp_worker_progress(u->worker);
     if (u->base.watches_peers)
         rcx_ucp_probe_liveness(u);
     if (lane->base.any && lane->others > 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""storm.py RCXRUN STORM_MAIN SEED JOBS SECONDS
+"""storm.py RCXRUN STORM_MAIN SEED JOBS SECONDS [recover]
 
 Jobs drawn from SEED: 2 to 6 ranks, every way between them, and one thing that
 happens to one rank at any moment. For each job it is asked whether
@@ -10,6 +10,10 @@ happens to one rank at any moment. For each job it is asked whether
   - errors name the rank to which it happened, and no other, but one that has
     left after its own error;
   - shared memory, files and processes of it are gone afterwards.
+
+With a last argument "recover", two things may happen, and the ranks go on. Then it is
+asked whether all that live decide alike in each agreement, no rank that lives is among
+the failed ones, and no other than a stopped one is excluded.
 
 SECONDS bounds the time in which jobs are begun. A job that fails is printed as a
 command that runs it again, and with its last lines. TAP.
@@ -215,11 +219,93 @@ class Job:
             " ".join("=".join(pair) for pair in self.settings.items()))
 
 
+class RecoveryJob(Job):
+    """The ranks go on after up to two faults. All that live agree on the same failed
+    ranks and flags each time; no rank that lives is among them."""
+
+    def __init__(self, seed, has_room):
+        super().__init__(seed, has_room)
+        draw = random.Random(-seed)
+        faults = ("kill", "kill", "kill", "exit", "abort", "stop", "delay", "none")
+        self.ranks = draw.randint(2, 8)
+        self.fault = draw.choice(faults)
+        self.victim = draw.randrange(self.ranks)
+        self.step = draw.randint(-1, STEPS)
+        self.us = draw.choice([0, 200, 3000])
+        self.second = draw.choice(faults)
+        self.second_victim = draw.randrange(self.ranks)
+        self.second_us = draw.choice([0, 10, 30, 100, 300, 1000, 100000])
+        if self.second == "delay":
+            self.second_us = 300000
+        self.settings["RCX_TIMEOUT"] = "1s"
+        self.shm = "1g"
+
+    def command(self, rcxrun, main):
+        return super().command(rcxrun, main) + [
+            self.second, str(self.second_victim), str(self.second_us)]
+
+    def strikes(self, *faults):
+        return {victim for fault, victim in ((self.fault, self.victim), (self.second, self.second_victim))
+                if fault in faults}
+
+    def may_be_without_quorum(self):
+        """Ranks that are stopped may be too many for the others."""
+        silent = self.strikes("stop")
+        alive = set(range(self.ranks)) - silent - self.strikes("kill", "exit", "abort")
+        return silent and (2 * len(alive) < self.ranks or 2 * len(alive) == self.ranks and 0 not in alive)
+
+    def decisions(self):
+        for line in self.output.splitlines():
+            match = re.match(r"(\d+) decided (\d+) ([0-9a-f]+) (\S+)$", line)
+            if match:
+                rank, number, flags, names = match.groups()
+                named = () if names == "-" else tuple(map(int, names.split(",")))
+                yield int(rank), int(number), flags, named
+
+    def complaints(self):
+        if self.hangs:
+            return ["it does not end within %d s" % ENDS_IN]
+        if self.may_lose_messages(): # living ranks may be silent to each other
+            return []
+        found = ["left behind: " + thing for thing in self.left]
+        for line in self.output.splitlines():
+            found += self.complaints_of_other(line)
+        victims = self.strikes("kill", "exit", "abort", "stop") | self.aborted()
+        decided = {}
+        for rank, number, flags, named in self.decisions():
+            if decided.setdefault(number, (flags, named)) != (flags, named):
+                found.append("rank %d decides %s %s, others %s" % (rank, flags, named, decided[number]))
+            if set(named) - victims:
+                found.append("rank %d decides that %s have failed" % (rank, named))
+        reported = set()
+        for rank, status, _, _, text in self.lines():
+            reported.add(rank)
+            if status == "RCX_ERR_EXCLUDED" and (rank in victims or self.may_be_without_quorum()):
+                continue
+            if status != "RCX_OK":
+                found.append("rank %d ends with %s %s" % (rank, status, text))
+        silent = set(range(self.ranks)) - reported - victims
+        if silent:
+            found.append("no result of ranks %s" % sorted(silent))
+        return found
+
+    def complaints_of_other(self, line):
+        match = re.match(r"rcxrun: rank (\d+) \(pid \d+\) (.*)", line)
+        if match and int(match.group(1)) in self.strikes("kill", "exit", "abort"):
+            return []
+        return super().complaints_of_other(line)
+
+    def title(self):
+        return super().title() + "; then %s of rank %d after %d us, %d ranks" % (
+            self.second, self.second_victim, self.second_us, self.ranks)
+
+
 def main():
-    if len(sys.argv) != 6:
+    if len(sys.argv) not in (6, 7):
         sys.exit(__doc__.splitlines()[0])
     rcxrun, program = map(os.path.realpath, sys.argv[1:3])
-    seed, most, seconds = map(int, sys.argv[3:])
+    seed, most, seconds = map(int, sys.argv[3:6])
+    kind = RecoveryJob if sys.argv[6:] == ["recover"] else Job
     room = has_room()
     until = time.monotonic() + seconds
     ran = excused = bad = aborts = 0
@@ -227,7 +313,7 @@ def main():
     def one(i):
         if time.monotonic() >= until:
             return None
-        return Job(seed + i, room).run(rcxrun, program)
+        return kind(seed + i, room).run(rcxrun, program)
 
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         for job in filter(None, pool.map(one, range(most))):

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * storm_main SEED FAULT VICTIM STEP MICROSECONDS
+ * storm_main SEED FAULT VICTIM STEP MICROSECONDS [FAULT VICTIM MICROSECONDS]
  *
  * One rank of a job that makes STEPS calls, drawn from SEED, and checks every
  * result. FAULT happens to rank VICTIM, MICROSECONDS after it has reached STEP:
@@ -11,6 +11,12 @@
  *   kill, exit, abort     the process ends
  *   stop                  it is stopped, longer than any deadline
  *   memory, descriptors   its limit of these is little above its use
+ *
+ * With a second fault (or none) the ranks go on after failures: they shrink the
+ * communicator and repeat the calls that not all have made. The second fault
+ * happens MICROSECONDS after its victim has begun its first shrink. Each rank
+ * prints a line for each agreement: its rank, "decided", the number, the flags,
+ * and the failed ranks of the world.
  *
  * Prints one line: its rank, the status, the ranks that the error names (of the
  * world), the milliseconds for which the machine gave it no core, and the text.
@@ -39,15 +45,21 @@ enum {
 
 static const int counts[] = {1, 13, 1000, MOST};
 
+enum { RANKS = 16, TRIES = 8 };
+
 static struct {
     uint64_t seed;
     const char *fault;
     int victim, step, us;
     int helper; /* a byte written to it stops this process */
+    bool goes_on;
+    const char *second_fault;
+    int second_victim, second_us;
 } arg;
 
 static rcx_comm_t *comms[COMMS];
-static int64_t in[6 * MOST], out[6 * MOST];
+static int world_ranks[RANKS]; /* of comms[0], in recovery */
+static int64_t in[8 * MOST], out[8 * MOST];
 
 /* ---- Faults -------------------------------------------------------------- */
 
@@ -290,6 +302,8 @@ static rcx_status_t (*const calls[])(const struct call *c) = {
  * has the even or the odd ranks; the others have the ranks of the world. */
 static int in_world(int which, int rank)
 {
+    if (arg.goes_on)
+        return world_ranks[rank];
     return which < 2 ? rank : 2 * rank + me.rank % 2;
 }
 
@@ -310,6 +324,139 @@ static void print_result(rcx_status_t status, int which, rcx_comm_t *comm)
            names, (long)(rank_lost_ns() / MS_NS),
            info.text ? info.text : me.error);
     fflush(stdout);
+}
+
+/* ---- Recovery ------------------------------------------------------------ */
+
+#define RECOVERY_NS (8 * SECOND_NS)
+#define DONE (UINT64_C(1) << 63)
+
+static void inject_second_fault(void)
+{
+    const bool is_first = arg.second_fault != NULL;
+
+    if (!is_first || me.rank != arg.second_victim)
+        return;
+    arg.fault = arg.second_fault;
+    arg.victim = me.rank;
+    arg.us = arg.second_us;
+    arg.step = STEPS + 1;
+    arg.second_fault = NULL;
+    inject_fault(me.rank, STEPS + 1);
+}
+
+static void print_decision(int number, uint64_t flags, int n, const int *failed)
+{
+    char names[128] = "-";
+
+    for (int i = 0, at = 0; i < n; i++)
+        at += snprintf(names + at, sizeof names - (size_t)at, "%s%d",
+                       i > 0 ? "," : "", world_ranks[failed[i]]);
+    printf("\n%d decided %d %llx %s\n", me.rank, number,
+           (unsigned long long)flags, names);
+    fflush(stdout);
+}
+
+static void drop_failed(int n, const int *failed)
+{
+    int kept = 0;
+
+    for (int i = 0, f = 0; i < RANKS; i++) {
+        if (f < n && failed[f] == i)
+            f++;
+        else
+            world_ranks[kept++] = world_ranks[i];
+    }
+}
+
+/* All tell each other whether they are done. Unless all are, and all live,
+ * comms[0] becomes a communicator of those that live. */
+static rcx_status_t meet(int number, bool is_done, bool *all_done_p)
+{
+    uint64_t flags = ~(UINT64_C(1) << me.rank | (is_done ? 0 : DONE));
+    const int *failed;
+    rcx_comm_t *next;
+    rcx_status_t status;
+    int n;
+
+    inject_second_fault();
+    status = rcx_comm_agree(comms[0], &flags, RECOVERY_NS);
+    if (status != RCX_OK)
+        return status;
+    rank_require(rcx_comm_failed(comms[0], &n, &failed), "rcx_comm_failed");
+    print_decision(2 * number, flags, n, failed);
+    *all_done_p = n == 0 && (flags & DONE);
+    if (*all_done_p)
+        return RCX_OK;
+    status = rcx_comm_shrink(comms[0], RECOVERY_NS, &next);
+    if (status != RCX_OK)
+        return status;
+    rank_require(rcx_comm_failed(comms[0], &n, &failed), "rcx_comm_failed");
+    print_decision(2 * number + 1, 0, n, failed);
+    drop_failed(n, failed);
+    if (comms[0] != me.world)
+        rank_require(rcx_comm_free(&comms[0]), "rcx_comm_free");
+    comms[0] = next;
+    return RCX_OK;
+}
+
+static rcx_status_t call_at(int step)
+{
+    struct call c = {.comm = comms[0],
+                     .n = counts[(unsigned)step % 4],
+                     .rank = rcx_comm_rank(comms[0]),
+                     .size = rcx_comm_size(comms[0])};
+
+    for (int i = 0; i < c.n * c.size; i++)
+        in[i] = value(c.rank, i);
+    return calls[step % (int)(sizeof calls / sizeof *calls)](&c);
+}
+
+/* Members may have stopped at different steps. */
+static rcx_status_t agree_on_step(int *step)
+{
+    int least;
+    const rcx_status_t status =
+        rcx_allreduce(step, &least, 1, RCX_INT, RCX_MIN, comms[0]);
+
+    if (status == RCX_OK)
+        *step = least;
+    return status;
+}
+
+static rcx_status_t make_calls(int *step)
+{
+    rcx_status_t status = RCX_OK;
+
+    while (status == RCX_OK && *step < STEPS) {
+        inject_fault(me.rank, *step);
+        status = call_at(*step);
+        *step += status == RCX_OK;
+    }
+    return status;
+}
+
+/* All calls are made, each at least once by all members that live. */
+static rcx_status_t work_and_go_on(void)
+{
+    rcx_status_t status = RCX_OK;
+    bool all_done = false;
+    int step = 0;
+
+    for (int i = 0; i < RANKS; i++)
+        world_ranks[i] = i;
+    inject_fault(me.rank, -1);
+    comms[0] = me.world;
+    for (int number = 0; status == RCX_OK && !all_done; number++) {
+        if (number == TRIES)
+            rank_fail("recovered %d times", number);
+        if (make_calls(&step) != RCX_OK)
+            rcx_comm_revoke(comms[0]);
+        status = meet(number, step == STEPS, &all_done);
+        if (status == RCX_OK && !all_done && agree_on_step(&step) != RCX_OK)
+            rcx_comm_revoke(comms[0]);
+    }
+    return status;
 }
 
 static rcx_status_t make_comms(void)
@@ -360,9 +507,9 @@ static int launched_rank(void)
 int main(int argc, char **argv)
 {
     rcx_status_t status;
-    int which;
+    int which = 0;
 
-    if (argc != 6)
+    if (argc != 6 && argc != 9)
         return 2;
     arg.seed = strtoull(argv[1], NULL, 10) * 2654435761u + 1;
     arg.fault = argv[2];
@@ -370,7 +517,13 @@ int main(int argc, char **argv)
     arg.step = atoi(argv[4]);
     arg.us = atoi(argv[5]);
     me.rank = launched_rank();
-    if (is_fault("stop") && me.rank == arg.victim)
+    arg.goes_on = argc == 9;
+    arg.second_fault = arg.goes_on ? argv[6] : NULL;
+    arg.second_victim = arg.goes_on ? atoi(argv[7]) : -1;
+    arg.second_us = arg.goes_on ? atoi(argv[8]) : 0;
+    if ((is_fault("stop") && me.rank == arg.victim) ||
+        (arg.goes_on && strcmp(arg.second_fault, "stop") == 0 &&
+         me.rank == arg.second_victim))
         prepare_stop();
     rank_watch_machine();
     inject_fault(me.rank, BEFORE_INIT);
@@ -379,12 +532,12 @@ int main(int argc, char **argv)
         print_result(status, 0, NULL);
         return 0;
     }
-    status = work(&which);
+    status = arg.goes_on ? work_and_go_on() : work(&which);
     if (status != RCX_OK)
         print_result(status, which, comms[which]);
     inject_fault(me.rank, STEPS);
-    for (int i = 1; i < COMMS; i++)
-        if (comms[i])
+    for (int i = 0; i < COMMS; i++)
+        if (comms[i] && comms[i] != me.world)
             rcx_comm_free(&comms[i]);
     rcx_finalize(&me.context); /* may return the error as well */
     if (status == RCX_OK)

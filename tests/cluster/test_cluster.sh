@@ -160,6 +160,7 @@ fails 0 "a rank that comes late to rcx_finalize" "$deadline" leave
 fails 0 "calls that do not match" "$mismatch" differ
 fails 137 "a node of which all ranks die" "$node" dies
 fails 0 "a node with a link that is down for a while" "$node" cut
+fails 0 "the same, where both parts go on" env RCX_QUORUM=any "$node" cut
 fails 0 "a node with a link that becomes slow" "$node" slow
 
 end_tests

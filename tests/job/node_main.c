@@ -6,8 +6,10 @@
  * prints nothing, if the ranks of the other nodes and the living ranks of the
  * last one get the expected errors.
  *
- *   dies   all ranks of the last node are killed
- *   cut    the link of the last node is down for longer than the deadline
+ *   dies   all ranks of the last node are killed, and the others go on
+ *   cut    the link of the last node is down for longer than the deadline; the
+ *          other ranks go on, and those of the last node are excluded, unless
+ *          RCX_QUORUM=any lets both go on
  *   slow   its link becomes slow: a call with a long deadline completes, one
  *          with a short deadline times out
  */
@@ -127,6 +129,33 @@ static void lose_the_others(void (*happen)(void), bool may_be_reset)
     check_culprits(may_be_reset);
 }
 
+/* The ranks of this side go on in a communicator of their own. */
+static void go_on(void)
+{
+    const char *quorum = getenv("RCX_QUORUM");
+    const bool may_all = quorum && strcmp(quorum, "any") == 0;
+    rcx_comm_t *next;
+    const rcx_status_t status = rcx_comm_shrink(me.world, 8 * SECOND_NS, &next);
+    const int *failed;
+    int n;
+
+    rank_expect(status, is_victim && !may_all ? RCX_ERR_EXCLUDED : RCX_OK,
+                "rcx_comm_shrink");
+    if (status != RCX_OK)
+        return;
+    rank_require(rcx_comm_failed(me.world, &n, &failed), "rcx_comm_failed");
+    for (int i = 0; i < n; i++)
+        if (is_among_victims(failed[i]) == is_victim)
+            rank_fail("goes on without rank %d", failed[i]);
+    if (n + rcx_comm_size(next) != me.size)
+        rank_fail("%d ranks go on without %d", rcx_comm_size(next), n);
+    rank_require(sum(next), "a call of those that go on");
+    for (int i = 0; i < COUNT; i++)
+        if (out[i] != (int64_t)i * rcx_comm_size(next))
+            rank_fail("element %d is %ld", i, (long)out[i]);
+    rank_require(rcx_comm_free(&next), "rcx_comm_free");
+}
+
 static void go_slowly(void)
 {
     rcx_error_info_t info;
@@ -173,8 +202,10 @@ int main(int argc, char **argv)
         go_slowly();
     } else if (strcmp(argv[1], "dies") == 0) {
         lose_the_others(die, true);
+        go_on();
     } else if (strcmp(argv[1], "cut") == 0) {
         lose_the_others(cut, false);
+        go_on();
         have_done("sleep 3 && ip link set eth0 up");
         if (is_victim) /* exits only when the launcher can be told of it */
             rank_sleep_ms(CUT_MS);

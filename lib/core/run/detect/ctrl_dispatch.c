@@ -174,6 +174,10 @@ static void dispatch(struct rcx_context *context,
         fail_attempt(context, body);
     else if (body->kind == RCX_CTRL_GONE && comm)
         rcx_agreement_gone(comm, body);
+    else if (body->kind == RCX_CTRL_PING && comm)
+        rcx_agreement_answer(comm, body);
+    else if (body->kind == RCX_CTRL_PONG && comm)
+        rcx_agreement_note_answer(comm, body);
     else if (body->kind == RCX_CTRL_FAILED || body->kind == RCX_CTRL_AGREE)
         comm ? handle(comm, body, bytes)
              : receive_without_comm(context, body, bytes);

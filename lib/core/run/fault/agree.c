@@ -170,9 +170,9 @@ bool rcx_agree_leads(const struct rcx_agree *a)
     return a->state == RCX_AGREE_RECOVER && a->coordinator == a->s.rank;
 }
 
-int rcx_agree_coordinator(const struct rcx_agree *a)
+bool rcx_agree_is_suspect(const struct rcx_agree *a, int rank)
 {
-    return a->coordinator;
+    return has(a, FAILED, rank);
 }
 
 int rcx_agree_awaited(const struct rcx_agree *a)

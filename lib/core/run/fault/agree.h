@@ -120,8 +120,8 @@ void rcx_agree_gone(struct rcx_agree *a);
 void rcx_agree_exclude(struct rcx_agree *a);
 /* Whether it waits for several members, as the coordinator. */
 bool rcx_agree_leads(const struct rcx_agree *a);
-/* The coordinator that it has joined; -1: none. */
-int rcx_agree_coordinator(const struct rcx_agree *a);
+/* Whether this member takes member rank for failed. */
+bool rcx_agree_is_suspect(const struct rcx_agree *a, int rank);
 /* The only member that it waits for; -1: none, or several. */
 int rcx_agree_awaited(const struct rcx_agree *a);
 

@@ -13,8 +13,9 @@
 #include "core/run/fault/failure.h"
 
 /* KEPT: agreements. COME_PARTS: members have this part of the deadline to take
- * part. REPLY_PARTS: a member that takes part has this part to reply. */
+ * part. REPLY_PARTS: those that take part have this part to reply. */
 enum { KEPT = 3, COME_PARTS = 4, REPLY_PARTS = 16, FEED_NS = 10000000 };
+enum { FAST = -1, LEADS = -2 };
 
 struct rcx_agreement {
     struct rcx_comm *comm;
@@ -28,9 +29,10 @@ struct rcx_agreement {
     uint64_t peers_seen;          /* changes of peers that are known */
     uint64_t fed_ns;              /* when they were last looked at */
     int64_t timeout_ns;
-    uint64_t begin_ns, lead_ns; /* of the call, and of the current wait */
-    int coordinator;            /* that it waits for since lead_ns; -1: none */
-    bool is_first_coordinator;
+    uint64_t begin_ns, wait_ns;  /* of the call, and of the current wait */
+    int role;                    /* FAST, LEADS, or the coordinator */
+    bool is_pinging;             /* since wait_ns: */
+    unsigned char *has_answered; /* by rank; and takes part */
     struct rcx_id_offer offer;
     struct rcx_ctrl_msg *out; /* with room for a struct rcx_agree_msg */
     int failed_count;
@@ -110,6 +112,13 @@ static void feed_news(struct rcx_agreement *g)
 
 /* ---- Life ---------------------------------------------------------------- */
 
+static void destroy(struct rcx_heap *heap, struct rcx_agreement *g)
+{
+    rcx_heap_free(heap, g->out);
+    rcx_heap_free(heap, g->has_answered);
+    rcx_heap_free(heap, g);
+}
+
 static struct rcx_agreement *agreement_of(struct rcx_comm *comm)
 {
     struct rcx_heap *heap = &comm->context->heap;
@@ -122,14 +131,14 @@ static struct rcx_agreement *agreement_of(struct rcx_comm *comm)
         return NULL;
     g->out =
         rcx_heap_alloc(heap, sizeof *g->out + rcx_agree_msg_bytes(comm->size));
-    if (!g->out) {
-        rcx_heap_free(heap, g);
+    g->has_answered = rcx_heap_zalloc(heap, (size_t)comm->size);
+    if (!g->out || !g->has_answered) {
+        destroy(heap, g);
         return NULL;
     }
     g->comm = comm;
     g->open = 1;
     g->is_settled = true;
-    g->coordinator = -1;
     comm->agreement = g;
     return g;
 }
@@ -161,8 +170,7 @@ void rcx_agreement_free(struct rcx_comm *comm)
     for (int i = 0; g && i < KEPT; i++)
         rcx_agree_destroy(g->kept[i]);
     if (g)
-        rcx_heap_free(&comm->context->heap, g->out);
-    rcx_heap_free(&comm->context->heap, g);
+        destroy(&comm->context->heap, g);
     comm->agreement = NULL;
 }
 
@@ -178,10 +186,10 @@ rcx_status_t rcx_agreement_begin(struct rcx_comm *comm, uint64_t word,
                         "ranks",
                         comm->id, comm->size);
     g->timeout_ns = timeout_ns;
-    g->begin_ns = g->lead_ns = rcx_now_ns();
-    g->coordinator = -1;
+    g->begin_ns = g->wait_ns = rcx_now_ns();
+    g->role = FAST;
+    g->is_pinging = false;
     g->has_expired = false;
-    g->is_first_coordinator = true;
     g->sending = g->open;
     g->peers_seen = comm->context->peer_changes;
     feed(g, a);
@@ -193,51 +201,84 @@ rcx_status_t rcx_agreement_begin(struct rcx_comm *comm, uint64_t word,
 
 /* ---- Deadlines ----------------------------------------------------------- */
 
-/* How long this rank waits from lead_ns on. A first coordinator may have
- * entered just before its time, and then waits for others itself. */
-static int64_t patience(const struct rcx_agreement *g)
+static bool may_be_pinged(const struct rcx_agreement *g, int rank)
 {
-    const int64_t come = g->timeout_ns / COME_PARTS;
-    const int64_t reply = g->timeout_ns / REPLY_PARTS;
-    const struct rcx_agree *a = open_one(g);
-
-    if (rcx_agree_state(a) == RCX_AGREE_FAST)
-        return come;
-    if (!rcx_agree_leads(a))
-        return g->is_first_coordinator ? come + 2 * reply : 4 * reply;
-    return reply;
+    return rank < g->comm->rank && !rcx_agree_is_suspect(open_one(g), rank);
 }
 
-/* The wait for another coordinator begins. */
-static void follow(struct rcx_agreement *g, uint64_t now)
+/* Ask all members that may lead before this one. */
+static void ping(struct rcx_agreement *g, uint64_t now)
 {
-    const int coordinator = rcx_agree_coordinator(open_one(g));
+    g->wait_ns = now;
+    g->is_pinging = true;
+    memset(g->has_answered, 0, (size_t)g->comm->size);
+    for (int i = 0; i < g->comm->rank; i++) {
+        struct rcx_ctrl_msg body = {.kind = RCX_CTRL_PING, .sequence = g->open};
 
-    if (coordinator == g->coordinator)
+        if (may_be_pinged(g, i))
+            rcx_ctrl_send(g->comm, i, &body);
+    }
+}
+
+/* Those that have not answered are silent, or have not come. */
+static void judge(struct rcx_agreement *g)
+{
+    g->is_pinging = false;
+    g->sending = g->open;
+    for (int i = 0; i < g->comm->rank; i++)
+        if (may_be_pinged(g, i) && !g->has_answered[i])
+            rcx_agree_fail(open_one(g), i, false);
+}
+
+/* A wait has lasted too long. */
+static void go_on_without(struct rcx_agreement *g, uint64_t now)
+{
+    struct rcx_agree *a = open_one(g);
+    const bool follows =
+        rcx_agree_state(a) == RCX_AGREE_RECOVER && !rcx_agree_leads(a);
+
+    if (follows && !g->is_pinging) {
+        ping(g, now);
         return;
-    g->is_first_coordinator = g->coordinator < 0;
-    g->coordinator = coordinator;
-    g->lead_ns = now;
+    }
+    g->wait_ns = now;
+    g->sending = g->open;
+    if (follows)
+        judge(g);
+    else
+        rcx_agree_overdue(a);
+}
+
+/* For another coordinator, or as one. */
+static bool begins_to_wait(struct rcx_agreement *g, uint64_t now)
+{
+    const struct rcx_agree *a = open_one(g);
+    const int role = rcx_agree_state(a) == RCX_AGREE_FAST ? FAST
+                     : rcx_agree_leads(a)                 ? LEADS
+                                          : rcx_agree_awaited(a);
+
+    if (role == g->role)
+        return false;
+    g->role = role;
+    g->wait_ns = now;
+    g->is_pinging = false;
+    return true;
 }
 
 static void check_deadline(struct rcx_agreement *g)
 {
     const uint64_t now = rcx_now_ns();
-    struct rcx_agree *a = open_one(g);
+    const int64_t age = (int64_t)(now - g->begin_ns);
+    const int64_t waited = (int64_t)(now - g->wait_ns);
 
-    if (g->timeout_ns == 0)
+    if (g->timeout_ns == 0 || begins_to_wait(g, now))
         return;
-    follow(g, now);
     /* not at once after this process was stopped: messages wait for it */
-    g->has_expired = (int64_t)(now - g->begin_ns) >= g->timeout_ns &&
-                     (int64_t)(now - g->lead_ns) >= g->timeout_ns / REPLY_PARTS;
-    if ((int64_t)(now - g->lead_ns) < patience(g) ||
-        (rcx_agree_leads(a) &&
-         (int64_t)(now - g->begin_ns) < g->timeout_ns / COME_PARTS))
-        return;
-    g->lead_ns = now;
-    g->sending = g->open;
-    rcx_agree_overdue(a);
+    g->has_expired =
+        age >= g->timeout_ns && waited >= g->timeout_ns / REPLY_PARTS;
+    if (age >= g->timeout_ns / COME_PARTS &&
+        waited >= g->timeout_ns / REPLY_PARTS)
+        go_on_without(g, now);
 }
 
 /* A rank that only waits learns by this that nothing leads to the peer. */
@@ -400,8 +441,6 @@ static void receive(struct rcx_agreement *g, int from, uint32_t number,
         a = get(g, number);
     if (!a)
         return;
-    if (from == g->coordinator)
-        g->lead_ns = rcx_now_ns();
     rcx_agree_receive(a, from, msg);
 }
 
@@ -415,6 +454,28 @@ void rcx_agreement_receive(struct rcx_comm *comm,
     feed_news(g);
     receive(g, rcx_comm_index(comm, body->from), (uint32_t)body->sequence,
             (const struct rcx_agree_msg *)(body + 1));
+}
+
+/* A member that has decided, or that takes part, may be waited for. */
+void rcx_agreement_answer(struct rcx_comm *comm,
+                          const struct rcx_ctrl_msg *body)
+{
+    const struct rcx_agreement *g = comm->agreement;
+    struct rcx_ctrl_msg reply = {.kind = RCX_CTRL_PONG,
+                                 .sequence = body->sequence};
+
+    if (g && (body->sequence < g->open ||
+              (body->sequence == g->open && g->is_entered)))
+        rcx_ctrl_send(comm, rcx_comm_index(comm, body->from), &reply);
+}
+
+void rcx_agreement_note_answer(struct rcx_comm *comm,
+                               const struct rcx_ctrl_msg *body)
+{
+    struct rcx_agreement *g = comm->agreement;
+
+    if (g && body->sequence == g->open)
+        g->has_answered[rcx_comm_index(comm, body->from)] = 1;
 }
 
 void rcx_agreement_tell_gone(struct rcx_context *context,

@@ -53,6 +53,11 @@ void rcx_agreement_free(struct rcx_comm *comm);
 /* A control message of kind RCX_CTRL_AGREE, and bytes behind it. */
 void rcx_agreement_receive(struct rcx_comm *comm,
                            const struct rcx_ctrl_msg *body, size_t bytes);
+/* Kinds RCX_CTRL_PING and RCX_CTRL_PONG. */
+void rcx_agreement_answer(struct rcx_comm *comm,
+                          const struct rcx_ctrl_msg *body);
+void rcx_agreement_note_answer(struct rcx_comm *comm,
+                               const struct rcx_ctrl_msg *body);
 /* The same, if this rank does not have the communicator: reply so. */
 void rcx_agreement_tell_gone(struct rcx_context *context,
                              const struct rcx_ctrl_msg *body);

@@ -19,6 +19,9 @@ enum rcx_ctrl_kind {
                      begin with sequence */
     RCX_CTRL_AGREE, /* of agreement number sequence; a struct rcx_agree_msg
                      follows */
+    RCX_CTRL_PING,  /* does the receiver take part in agreement number
+                      sequence? */
+    RCX_CTRL_PONG,  /* answer: it does, or has decided */
     RCX_CTRL_GONE   /* reply to RCX_CTRL_AGREE: the sender does not have the
                      communicator; with RCX_ERR_EXCLUDED: others have agreed
                      that the receiver has failed */

@@ -4,14 +4,15 @@
 # RCX on 3 emulated nodes of 2 ranks each: memory inside a node, TCP between
 # nodes. Skipped, with the reason, where with_cluster cannot run.
 # Usage: test_cluster.sh WITH_CLUSTER RCX_PERF RCX_TUNE JOB_MAIN FINISH_MAIN FAIL_MAIN
-#                        DEADLINE_MAIN MISMATCH_MAIN P2P_MAIN NODE_MAIN RUNS [full]
+#                        DEADLINE_MAIN MISMATCH_MAIN P2P_MAIN NODE_MAIN RECOVER_MAIN
+#                        RUNS [full]
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
 takes "WITH_CLUSTER RCX_PERF RCX_TUNE JOB_MAIN FINISH_MAIN FAIL_MAIN DEADLINE_MAIN \
-MISMATCH_MAIN P2P_MAIN NODE_MAIN RUNS [full]" "$@"
+MISMATCH_MAIN P2P_MAIN NODE_MAIN RECOVER_MAIN RUNS [full]" "$@"
 perf=$2 tune=$3 job=$4 finish=$5 fail=$6 deadline=$7 mismatch=$8 p2p=$9
-node=${10} runs=${11} full=${12-}
+node=${10} recover=${11} runs=${12} full=${13-}
 
 # The head of the cluster runs this script again.
 if [ "$1" != inside ]; then
@@ -162,5 +163,24 @@ fails 137 "a node of which all ranks die" "$node" dies
 fails 0 "a node with a link that is down for a while" "$node" cut
 fails 0 "the same, where both parts go on" env RCX_QUORUM=any "$node" cut
 fails 0 "a node with a link that becomes slow" "$node" slow
+
+
+# --- ranks that go on ---
+
+clean "ranks agree" "${all[@]}" "$recover" agree 50
+clean "ranks revoke and shrink" "${all[@]}" "$recover" loop 200
+fails 137 "a rank dies, and the world is shrunk" "$recover" world
+fails 3 "a rank that is stopped is excluded" "$recover" stop 3
+for ((seed = 1; seed <= runs; seed++)); do
+    # ends() expects slurmstepd's lines about rank 2 only
+    if run 137 "${all[@]}" --no-kill "$recover" deaths 2 $seed \
+        && [ ! -s "$out" ] && ! grep -q '^rank ' "$err"; then
+        ok 0 "two ranks die, $seed"
+    elif failed_in_ucx || grep -q 'Assertion .*CTX_TYPE_TX' "$err"; then
+        known "UCX cannot fail a connection in that state" "two ranks die, $seed"
+    else
+        ok 1 "two ranks die, $seed"
+    fi
+done
 
 end_tests

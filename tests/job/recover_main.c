@@ -270,6 +270,8 @@ static void run_stop(int victim)
     if (me.rank == victim) {
         if (status != RCX_ERR_EXCLUDED)
             rank_fail("the stopped rank got %s", rcx_status_string(status));
+        rank_require(rcx_comm_free(&comm), "rcx_comm_free");
+        rank_require(rcx_finalize(&me.context), "rcx_finalize");
         exit(EXCLUDED);
     }
     rank_require(status, "rcx_comm_shrink");

@@ -271,6 +271,8 @@ class RecoveryJob(Job):
         for line in self.output.splitlines():
             found += self.complaints_of_other(line)
         victims = self.strikes("kill", "exit", "abort", "stop") | self.aborted()
+        if self.may_be_without_quorum():  # they leave, and stopped ranks find that
+            victims |= {rank for rank, status, _, _, _ in self.lines() if status == "RCX_ERR_EXCLUDED"}
         decided = {}
         for rank, number, flags, named in self.decisions():
             if decided.setdefault(number, (flags, named)) != (flags, named):

@@ -268,9 +268,10 @@ struct rcx_transport_ops {
     struct rcx_ctrl_frame *(*take_ctrl)(struct rcx_transport *t);
     void (*free_ctrl)(struct rcx_transport *t, struct rcx_ctrl_frame *frame);
 
-    /* Whether it is certain, now, that the peer's process has ended. NULL: that
-     * is never certain. */
-    bool (*has_ended)(struct rcx_transport *t, int peer);
+    /* Whether it is certain, now, that the peer's process has ended, and that
+     * what it has sent is here. was_absent: this process did not run for long;
+     * a connection may have lost messages meanwhile. NULL: never certain. */
+    bool (*has_ended)(struct rcx_transport *t, int peer, bool was_absent);
 
     /* RCX_OK once all that was sent has left this process. RCX_IN_PROGRESS:
      * call again, with progress between. */

@@ -266,9 +266,12 @@ struct rcx_watched *rcx_ucp_watched(const struct ucp *u, int peer)
     return NULL;
 }
 
-bool rcx_ucp_has_ended(struct rcx_transport *t, int peer)
+/* What is in a lane stays there when its sender ends. */
+bool rcx_ucp_has_ended(struct rcx_transport *t, int peer, bool was_absent)
 {
-    struct rcx_watched *w = rcx_ucp_watched((struct ucp *)t, peer);
+    struct ucp *u = (struct ucp *)t;
+    struct rcx_watched *w = rcx_ucp_watched(u, peer);
 
-    return w && !rcx_process_is_there(&w->process);
+    return w && (u->lane.channels[peer] || !was_absent) &&
+           !rcx_process_is_there(&w->process);
 }

@@ -208,7 +208,10 @@ class Job:
         memory stops that queue (UCX 1.13): its owner receives nothing any more."""
         return (self.settings.get("RCX_LANES") == "ucp" and "RCX_UCX_TLS" not in self.settings
                 and self.settings.get("RCX_ERR_MODE") != "peer"
-                and self.fault not in HARMLESS)
+                and self.harms())
+
+    def harms(self):
+        return self.fault not in HARMLESS
 
     def stalled(self):
         return any(lost >= STALLED_MS for _, _, _, lost, _ in self.lines())
@@ -247,6 +250,9 @@ class RecoveryJob(Job):
     def strikes(self, *faults):
         return {victim for fault, victim in ((self.fault, self.victim), (self.second, self.second_victim))
                 if fault in faults}
+
+    def harms(self):
+        return self.strikes("kill", "exit", "abort", "stop")
 
     def may_be_without_quorum(self):
         """Ranks that are stopped may be too many for the others."""

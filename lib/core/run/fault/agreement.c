@@ -70,12 +70,20 @@ static void send(int to, const struct rcx_agree_msg *msg, void *arg)
 
 /* ---- Failed members ------------------------------------------------------ */
 
-static bool is_dead(const struct rcx_context *context, int rank)
+/* Long enough for the others to go on without it, and to end. */
+static bool was_absent(const struct rcx_agreement *g)
 {
-    struct rcx_transport *t = context->transport;
+    return g->timeout_ns > 0 && (int64_t)g->comm->context->detector.stall_ns >
+                                    g->timeout_ns / COME_PARTS;
+}
 
-    return rcx_peer_of(context, rank).state == RCX_PEER_DEPARTED ||
-           (t && t->ops->has_ended && t->ops->has_ended(t, rank));
+static bool is_dead(const struct rcx_agreement *g, int rank)
+{
+    struct rcx_transport *t = g->comm->context->transport;
+
+    return rcx_peer_of(g->comm->context, rank).state == RCX_PEER_DEPARTED ||
+           (t && t->ops->has_ended &&
+            t->ops->has_ended(t, rank, was_absent(g)));
 }
 
 /* Tell a, whose number is g->sending, what this rank knows. */
@@ -91,7 +99,7 @@ static void feed(struct rcx_agreement *g, struct rcx_agree *a)
         const enum rcx_peer_state state = rcx_peer_of(context, rank).state;
 
         if (state == RCX_PEER_FAILED || state == RCX_PEER_DEPARTED)
-            rcx_agree_fail(a, i, is_dead(context, rank));
+            rcx_agree_fail(a, i, is_dead(g, rank));
     }
 }
 

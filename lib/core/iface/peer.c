@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/base/hash.h"
+#include "core/base/host.h"
 
 /* A header with another number of settings is another version. */
 enum { WIRE_VERSION = 12 << 8 | RCX_PEER_SETTINGS };
@@ -33,16 +34,6 @@ static uint64_t sum_of(const void *bytes, size_t n)
 static uint64_t sum_of_header(const struct rcx_peer_header *h)
 {
     return sum_of(h, offsetof(struct rcx_peer_header, sum));
-}
-
-void rcx_kernel_id(char *text, size_t bytes)
-{
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-
-    if (!file || !fgets(text, (int)bytes, file))
-        text[0] = '\0';
-    if (file)
-        fclose(file);
 }
 
 void rcx_peer_header_init(struct rcx_peer_header *h)

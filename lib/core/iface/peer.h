@@ -66,7 +66,4 @@ rcx_status_t rcx_peer_address(struct rcx_boot *boot, const struct rcx_log *log,
 void rcx_peer_host(struct rcx_boot *boot, const struct rcx_log *log, int rank,
                    char *text, size_t bytes);
 
-/* The kernel's boot id, equal on one machine; "" if not known. */
-void rcx_kernel_id(char *text, size_t bytes);
-
 #endif

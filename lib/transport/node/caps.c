@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "core/base/hash.h"
+#include "core/base/host.h"
 #include "core/iface/bootstrap.h"
-#include "core/iface/peer.h"
 #include "core/iface/transport.h"
 #include "transport/node/cma.h"
 

@@ -9,9 +9,9 @@
 
 #include <sched.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "core/base/hash.h"
+#include "core/base/host.h"
 #include "core/iface/peer.h"
 #include "core/run/object/context.h"
 
@@ -24,13 +24,10 @@ _Static_assert((int)RCX_PEER_SETTINGS == (int)RCX_SHARED_SETTINGS &&
 static uint64_t node_of(const struct rcx_boot *boot,
                         const struct rcx_peer_header *h)
 {
-    struct stat ipc;
-    uint64_t node = rcx_hash(rcx_hash_text(h->host), rcx_hash_text(h->boot_id));
+    const uint64_t node = rcx_host_hash(h->host, h->boot_id);
 
-    if (boot->local_ranks)
-        node = rcx_hash(node, (uint64_t)rcx_boot_lowest(boot));
-    return stat("/proc/self/ns/ipc", &ipc) == 0 ? rcx_hash(node, ipc.st_ino)
-                                                : node;
+    return boot->local_ranks ? rcx_hash(node, (uint64_t)rcx_boot_lowest(boot))
+                             : node;
 }
 
 static void describe_self(const struct rcx_context *context,

@@ -179,6 +179,46 @@ typedef struct rcx_bootstrap {
 } rcx_bootstrap_t; /* a third function is in rcx_params_t: bootstrap_abort */
 
 /*
+ * What the processes of a job need to find each other without a launcher: a
+ * text of printable characters without spaces, NUL-terminated. Any channel may
+ * carry it to the other processes: a pipe, a file, an argument, a message. It
+ * has the addresses of one process and a secret of 128 random bits. A process
+ * that knows it may join the job, so it belongs on no channel that others read.
+ */
+typedef struct rcx_id {
+    char text[128];
+} rcx_id_t;
+
+/*
+ * Make the id of a new job. Called on one process of the job, before its
+ * rcx_init() with this id, in which it has to be rank 0. From now on the
+ * process listens on a socket; other processes may call rcx_init() at once. Its
+ * own rcx_init() closes the socket, also if it fails. A child of fork() may
+ * use the id as another rank, but not in the parent's place.
+ *
+ * address says where to listen:
+ *
+ *   NULL         a free port; the id has the addresses of all interfaces that
+ *                are up, as many as there is room for, the default route's
+ *                first. The others try each; the secret tells the right one.
+ *                RCX_SOCKET_IFNAME restricts the interfaces.
+ *   "PORT"       the same at this port
+ *   "HOST:PORT"  this address, if HOST is one (IPv6 in brackets); the addresses
+ *                of this name otherwise. Port 0 is a free one.
+ *   "file:/PATH" nowhere yet: rank 0 writes its address to this file, which all
+ *                ranks see, when it is in rcx_init(), and removes it when all
+ *                have come.
+ *
+ * An id is for one rcx_init() of each process. A process may make any number of
+ * ids and contexts, one after the other or at the same time.
+ *
+ * RCX_ERR_ARG     id_p is NULL, or address has none of these forms
+ * RCX_ERR_LAUNCH  it cannot listen there, or HOST is not known
+ * RCX_ERR_CONFIG  RCX_SOCKET_IFNAME names no interface that is up
+ */
+RCX_API rcx_status_t rcx_get_id(const char *address, rcx_id_t *id_p);
+
+/*
  * The order of operations of a reduction, from the strictest level; see
  * docs/reference/guarantees.md. An algorithm below the level that is asked for
  * is never chosen.
@@ -224,7 +264,8 @@ enum {
     RCX_PARAM_TIMEOUT = 1u << 5,
     RCX_PARAM_WAKEUP = 1u << 6,
     RCX_PARAM_PROGRESS = 1u << 7,
-    RCX_PARAM_ABORT = 1u << 8
+    RCX_PARAM_ABORT = 1u << 8,
+    RCX_PARAM_ID = 1u << 9
 };
 
 /*
@@ -268,6 +309,12 @@ typedef struct rcx_params {
      * end the processes of all ranks. Called on one rank, on any thread. It may
      * return: 0 if the other ranks are ended. NULL: the host has none. */
     int (*bootstrap_abort)(int code, const char *text, void *arg);
+    /* With RCX_PARAM_ID: the processes that give an equal id meet without a
+     * launcher. rank is 0 in the process that called rcx_get_id(), and each
+     * rank up to size - 1 occurs once. Not together with bootstrap. */
+    const rcx_id_t *id;
+    int rank;
+    int size;
 } rcx_params_t;
 
 /*

@@ -31,6 +31,16 @@ rcx_status_t rcx_init(const rcx_params_t *params, rcx_context_t **context_p)
     return rcx_context_create(params, &source, context_p);
 }
 
+rcx_status_t rcx_get_id(const char *address, rcx_id_t *id_p)
+{
+    struct rcx_log log;
+
+    rcx_log_init(&log);
+    return id_p ? rcx_boot_make_id(address, &log, id_p)
+                : rcx_fail(&log, RCX_ERR_ARG,
+                           "rcx_get_id: id_p=NULL: needs a place for the id");
+}
+
 rcx_status_t rcx_finalize(rcx_context_t **context_p)
 {
     struct rcx_context *context = context_p ? *context_p : NULL;

@@ -95,6 +95,10 @@ struct rcx_boot_ops {
                      void *arg);
 };
 
+/* rcx_get_id(), whose errors are logged. */
+rcx_status_t rcx_boot_make_id(const char *address, const struct rcx_log *log,
+                              rcx_id_t *id_p);
+
 /* Whether all ranks are known to be on this node. */
 static inline bool rcx_boot_is_one_node(const struct rcx_boot *boot)
 {

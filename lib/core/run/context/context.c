@@ -27,7 +27,8 @@ enum {
     POLLS = 64,
     PARAM_ALL = RCX_PARAM_BOOTSTRAP | RCX_PARAM_NAME | RCX_PARAM_ORDER |
                 RCX_PARAM_LOG | RCX_PARAM_THREADS | RCX_PARAM_TIMEOUT |
-                RCX_PARAM_WAKEUP | RCX_PARAM_PROGRESS | RCX_PARAM_ABORT
+                RCX_PARAM_WAKEUP | RCX_PARAM_PROGRESS | RCX_PARAM_ABORT |
+                RCX_PARAM_ID
 };
 
 static bool is_given(const rcx_params_t *params, uint64_t field)
@@ -42,6 +43,26 @@ static bool name_is_good(const char *name)
     while (name && isalnum((unsigned char)name[length]))
         length++;
     return length >= 1 && length <= NAME_MAX_LETTERS && name[length] == '\0';
+}
+
+static rcx_status_t check_id(const rcx_params_t *params,
+                             const struct rcx_log *log)
+{
+    if (!is_given(params, RCX_PARAM_ID))
+        return RCX_OK;
+    if (is_given(params, RCX_PARAM_BOOTSTRAP))
+        return rcx_fail(log, RCX_ERR_ARG,
+                        "params.id: params.bootstrap is given, too, and a "
+                        "context has one bootstrap");
+    if (!params->id)
+        return rcx_fail(log, RCX_ERR_ARG,
+                        "params.id=NULL: needs what rcx_get_id() made");
+    if (params->size < 1 || params->rank < 0 || params->rank >= params->size)
+        return rcx_fail(log, RCX_ERR_ARG,
+                        "params.rank=%d, params.size=%d: needs a size of 1 or "
+                        "more, and a rank below it",
+                        params->rank, params->size);
+    return RCX_OK;
 }
 
 static rcx_status_t check_params(const rcx_params_t *params,
@@ -82,7 +103,7 @@ static rcx_status_t check_params(const rcx_params_t *params,
         return rcx_fail(log, RCX_ERR_ARG,
                         "params.timeout_ns=%lld: needs 0 (none) or more",
                         (long long)params->timeout_ns);
-    return RCX_OK;
+    return check_id(params, log);
 }
 
 rcx_status_t rcx_context_configure(const rcx_params_t *params,

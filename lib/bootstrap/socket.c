@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The bootstrap without a launcher: by an id, or by RCX_ROOT. All that ranks
+ * know of each other goes over a tree of TCP connections, which stays open for
+ * the barrier of rcx_finalize() and is not touched in between.
+ */
+#include "bootstrap/bootstraps.h"
+#include "bootstrap/parts.h"
+#include "bootstrap/socket_join.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/base/host.h"
+
+/* Where the blob of a rank is. */
+struct blob {
+    const void *data;
+    size_t bytes;
+};
+
+struct socket_boot {
+    struct rcx_boot base;
+    struct rcx_heap *heap;
+    struct rcx_log *log;
+    struct rcx_socket_job job;
+    struct rcx_socket_tree tree;
+    int *local_ranks;
+    unsigned char *packed; /* the blobs of all */
+    struct blob *blobs;    /* by rank */
+};
+
+static rcx_status_t no_memory(const struct socket_boot *boot)
+{
+    return rcx_fail(boot->log, RCX_ERR_NOMEM,
+                    "no memory to start a job of %d ranks", boot->base.size);
+}
+
+/* ---- Exchange ------------------------------------------------------------ */
+
+/* Gather the data of all ranks. The result is freed by the caller, as
+ * *packed_p; table points into it. */
+static rcx_status_t exchange(struct socket_boot *boot, const void *data,
+                             size_t bytes, unsigned char **packed_p,
+                             struct blob *table)
+{
+    const struct rcx_blob_part part = {
+        .rank = boot->base.rank, .bytes = bytes, .data = data};
+    const size_t part_bytes = rcx_parts_bytes(&part, 1);
+    unsigned char *packed = rcx_heap_alloc(boot->heap, part_bytes);
+    struct rcx_blob_part next;
+    size_t all_bytes, at = 0;
+    rcx_status_t status;
+    int n = 0;
+
+    if (!packed)
+        return rcx_socket_tree_fail(&boot->tree, RCX_ERR_NOMEM,
+                                    "rank %d has no memory for %zu bytes",
+                                    boot->base.rank, part_bytes);
+    rcx_parts_pack(&part, 1, packed);
+    status = rcx_socket_tree_step(&boot->tree, packed, part_bytes, true, NULL,
+                                  packed_p, &all_bytes);
+    rcx_heap_free(boot->heap, packed);
+    if (status != RCX_OK)
+        return status;
+    memset(table, 0, (size_t)boot->base.size * sizeof *table);
+    while (rcx_parts_next(*packed_p, all_bytes, &at, &next)) {
+        if (next.rank < 0 || next.rank >= boot->base.size ||
+            table[next.rank].data)
+            break;
+        table[next.rank] = (struct blob){next.data, next.bytes};
+        n++;
+    }
+    if (n == boot->base.size && at == all_bytes)
+        return RCX_OK;
+    return rcx_socket_tree_fail(&boot->tree, RCX_ERR_LAUNCH,
+                                "rank %d has the data of %d ranks instead of "
+                                "%d",
+                                boot->base.rank, n, boot->base.size);
+}
+
+/* Find the ranks of this node. nodes has a hash of each rank's. */
+static rcx_status_t map_node(struct socket_boot *boot,
+                             const struct blob nodes[], uint64_t own)
+{
+    const int size = boot->base.size;
+    int n = 0;
+
+    boot->local_ranks =
+        rcx_heap_alloc(boot->heap, (size_t)size * sizeof *boot->local_ranks);
+    if (!boot->local_ranks)
+        return no_memory(boot);
+    for (int i = 0; i < size; i++)
+        if (nodes[i].bytes == sizeof own &&
+            memcmp(nodes[i].data, &own, sizeof own) == 0)
+            boot->local_ranks[n++] = i;
+    boot->base.local_ranks = boot->local_ranks;
+    boot->base.local_size = n;
+    return RCX_OK;
+}
+
+/* The first step: returns when all ranks have come. */
+static rcx_status_t meet(struct socket_boot *boot)
+{
+    char host[256] = "", kernel[64];
+    unsigned char *packed = NULL;
+    struct blob *nodes =
+        rcx_heap_alloc(boot->heap, (size_t)boot->base.size * sizeof *nodes);
+    rcx_status_t status;
+    uint64_t own;
+
+    if (!nodes)
+        return rcx_socket_tree_fail(&boot->tree, RCX_ERR_NOMEM,
+                                    "rank %d has no memory to start",
+                                    boot->base.rank);
+    gethostname(host, sizeof host - 1);
+    rcx_kernel_id(kernel, sizeof kernel);
+    own = rcx_host_hash(host, kernel);
+    status = exchange(boot, &own, sizeof own, &packed, nodes);
+    if (status == RCX_OK)
+        status = map_node(boot, nodes, own);
+    rcx_heap_free(boot->heap, packed);
+    rcx_heap_free(boot->heap, nodes);
+    return status;
+}
+
+static rcx_status_t local_exchange(struct rcx_boot *base, const void *record,
+                                   size_t bytes, rcx_local_fn_t see, void *arg)
+{
+    struct socket_boot *boot = (struct socket_boot *)base;
+    unsigned char *packed = NULL;
+    struct blob *records =
+        rcx_heap_alloc(boot->heap, (size_t)base->size * sizeof *records);
+    rcx_status_t status;
+
+    if (!records)
+        return no_memory(boot);
+    status = exchange(boot, record, bytes, &packed, records);
+    for (int i = 0; i < base->local_size && status == RCX_OK; i++) {
+        const int rank = base->local_ranks[i];
+
+        see(rank, records[rank].bytes == bytes ? records[rank].data : NULL,
+            arg);
+    }
+    rcx_heap_free(boot->heap, packed);
+    rcx_heap_free(boot->heap, records);
+    return status;
+}
+
+static rcx_status_t publish(struct rcx_boot *base, const void *blob,
+                            size_t bytes)
+{
+    struct socket_boot *boot = (struct socket_boot *)base;
+
+    assert(!boot->blobs);
+    boot->blobs =
+        rcx_heap_alloc(boot->heap, (size_t)base->size * sizeof *boot->blobs);
+    return boot->blobs ? exchange(boot, blob, bytes, &boot->packed, boot->blobs)
+                       : no_memory(boot);
+}
+
+static rcx_status_t lookup(struct rcx_boot *base, int rank, const void **blob_p,
+                           size_t *bytes_p)
+{
+    const struct socket_boot *boot = (const struct socket_boot *)base;
+
+    assert(rank >= 0 && rank < base->size && boot->blobs);
+    *blob_p = boot->blobs[rank].data;
+    *bytes_p = boot->blobs[rank].bytes;
+    return RCX_OK;
+}
+
+static rcx_status_t barrier(struct rcx_boot *base, bool (*go_on)(void *arg),
+                            void *arg)
+{
+    struct socket_boot *boot = (struct socket_boot *)base;
+    const struct rcx_socket_work work = {.go_on = go_on, .arg = arg};
+    unsigned char *nothing = NULL;
+    size_t bytes;
+
+    return rcx_socket_tree_step(&boot->tree, NULL, 0, false, &work, &nothing,
+                                &bytes);
+}
+
+/* ---- Life ---------------------------------------------------------------- */
+
+static void close_boot(struct rcx_boot *base)
+{
+    struct socket_boot *boot = (struct socket_boot *)base;
+    struct rcx_heap *heap = boot->heap;
+
+    rcx_socket_unhost(&boot->tree, &boot->job);
+    rcx_socket_tree_close(&boot->tree);
+    rcx_heap_free(heap, boot->packed);
+    rcx_heap_free(heap, boot->blobs);
+    rcx_heap_free(heap, boot->local_ranks);
+    rcx_heap_free(heap, boot);
+}
+
+/* An id that this process made, and that is not used. */
+static void close_unused(const struct rcx_socket_job *job)
+{
+    if (job->rank == 0)
+        rcx_socket_listener_close(rcx_socket_own_listener(&job->root));
+}
+
+/* All ranks have come: one that comes from now on belongs to another job, and
+ * must not find this one. */
+static void stop_hosting(void *arg)
+{
+    struct socket_boot *boot = arg;
+
+    rcx_socket_unhost(&boot->tree, &boot->job);
+}
+
+static rcx_status_t build_tree(struct socket_boot *boot, int64_t timeout_ns)
+{
+    struct rcx_socket_tree *t = &boot->tree;
+
+    rcx_socket_tree_init(t, boot->heap, boot->log, boot->base.rank,
+                         boot->base.size);
+    t->timeout_ns = timeout_ns;
+    t->until_ns =
+        timeout_ns > 0 ? rcx_now_ns() + (uint64_t)timeout_ns : UINT64_MAX;
+    t->all_are_here = stop_hosting;
+    t->arg = boot;
+    t->n_arrived = 1;
+    if (boot->base.size == 1)
+        close_unused(&boot->job);
+    t->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (t->epoll < 0)
+        return rcx_fail(boot->log, RCX_ERR_LAUNCH, "epoll_create1: %s",
+                        strerror(errno));
+    if (boot->base.rank != 0)
+        return rcx_socket_join(t, &boot->job);
+    rcx_socket_tree_place(t, 0);
+    return boot->base.size == 1 ? RCX_OK : rcx_socket_host(t, &boot->job);
+}
+
+static rcx_status_t open_boot(const struct rcx_boot_args *args,
+                              struct rcx_boot **boot_p)
+{
+    struct rcx_socket_job job;
+    rcx_status_t status = rcx_socket_job_find(args, &job);
+    struct socket_boot *boot;
+
+    if (status != RCX_OK)
+        return status;
+    boot = rcx_heap_zalloc(args->heap, sizeof *boot);
+    if (!boot) {
+        close_unused(&job);
+        return rcx_fail(args->log, RCX_ERR_NOMEM, "no memory for %zu bytes",
+                        sizeof *boot);
+    }
+    boot->base = (struct rcx_boot){
+        .ops = &rcx_boot_socket, .rank = job.rank, .size = job.size};
+    boot->heap = args->heap;
+    boot->log = args->log;
+    boot->job = job;
+    status = build_tree(boot, args->timeout_ns);
+    if (status == RCX_OK)
+        status = meet(boot);
+    rcx_socket_guests_close(&boot->tree.guests, boot->heap);
+    if (status == RCX_OK) {
+        *boot_p = &boot->base;
+        return RCX_OK;
+    }
+    close_unused(&job);
+    close_boot(&boot->base);
+    return status;
+}
+
+/* A process that computes does not read: it ends as its launcher, or its own
+ * deadline, lets it. */
+static rcx_status_t end_job(struct rcx_boot *base, int code, const char *text)
+{
+    const struct socket_boot *boot = (const struct socket_boot *)base;
+    char line[RCX_SOCKET_TEXT];
+
+    snprintf(line, sizeof line, "rank %d ended the job with code %d%s%.150s",
+             base->rank, code, *text ? ": " : "", text);
+    rcx_socket_tree_tell(&boot->tree, NULL, RCX_ERR_PEER_FAILED, line);
+    return base->size == 1 ? RCX_OK : RCX_ERR_UNSUPPORTED;
+}
+
+const struct rcx_boot_ops rcx_boot_socket = {
+    .name = "socket",
+    .open = open_boot,
+    .local_exchange = local_exchange,
+    .publish = publish,
+    .lookup = lookup,
+    .barrier = barrier,
+    .end_job = end_job,
+    .close = close_boot,
+    .describe = rcx_socket_job_describe,
+};

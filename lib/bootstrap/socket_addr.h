@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Addresses of TCP over IPv4 and IPv6: their texts, the addresses of this
+ * host's interfaces, and sockets that listen or connect.
+ */
+#ifndef RCX_BOOTSTRAP_SOCKET_ADDR_H
+#define RCX_BOOTSTRAP_SOCKET_ADDR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "core/base/log.h"
+
+enum {
+    RCX_SOCKET_IP_BYTES = 16,
+    RCX_SOCKET_ADDRS = 16,     /* ways to one process that are tried */
+    RCX_SOCKET_ADDR_TEXT = 64, /* of one address */
+    RCX_SOCKET_TEXT = 256
+};
+
+/* An IPv4 address has the form of an IPv6 one, ::ffff:a.b.c.d. */
+struct rcx_socket_addr {
+    unsigned char ip[RCX_SOCKET_IP_BYTES];
+    uint16_t port;
+};
+
+/* The ways to one process. */
+struct rcx_socket_addrs {
+    int n;
+    struct rcx_socket_addr at[RCX_SOCKET_ADDRS];
+};
+
+/* Ignored if there is no room, or the address is there already. */
+void rcx_socket_addrs_add(struct rcx_socket_addrs *addrs,
+                          const struct rcx_socket_addr *addr);
+
+socklen_t rcx_socket_addr_out(const struct rcx_socket_addr *addr,
+                              struct sockaddr_storage *out);
+/* False: the address is neither IPv4 nor IPv6. */
+bool rcx_socket_addr_in(const struct sockaddr *in,
+                        struct rcx_socket_addr *addr_p);
+
+/* Write "192.0.2.1" or "2001:db8::1". */
+void rcx_socket_ip_print(const struct rcx_socket_addr *addr, char *text,
+                         size_t bytes);
+/* Write "192.0.2.1:5000" or "[2001:db8::1]:5000". */
+void rcx_socket_addr_print(const struct rcx_socket_addr *addr, char *text,
+                           size_t bytes);
+/* Set the ip. False: text is no IP address. */
+bool rcx_socket_ip_parse(const char *text, struct rcx_socket_addr *addr);
+bool rcx_socket_is_loopback(const struct rcx_socket_addr *addr);
+
+/* Split "host:port", "[v6]:port" or "port". host is "" if there is none.
+ * False: text has another form. */
+bool rcx_socket_split(const char *text, char host[RCX_SOCKET_TEXT],
+                      uint16_t *port_p);
+
+/* Add the addresses of host with these ports. False: why says the reason. */
+bool rcx_socket_resolve(const char *host, const uint16_t ports[], int n_ports,
+                        struct rcx_socket_addrs *addrs, char *why,
+                        size_t bytes);
+
+/*
+ * The addresses of this host's interfaces that are up, that of the default
+ * route first; loopback if there is no other. RCX_SOCKET_IFNAME restricts them
+ * to interfaces. RCX_ERR_CONFIG, logged: it names none that has an address.
+ */
+rcx_status_t rcx_socket_interfaces(const struct rcx_log *log, uint16_t port,
+                                   struct rcx_socket_addrs *addrs);
+
+/* Whether RCX_SOCKET_IFNAME is set. */
+bool rcx_socket_is_restricted(void);
+
+/* Listen at addr, or if it is NULL at all addresses of this host, with port;
+ * 0: any free one. Returns the descriptor; -1: see errno. */
+int rcx_socket_listen(const struct rcx_socket_addr *addr, uint16_t port);
+/* The port that a socket is bound to. */
+uint16_t rcx_socket_port(int fd);
+
+/* Begin to connect. Returns the descriptor; -1: see errno. */
+int rcx_socket_connect(const struct rcx_socket_addr *addr);
+/* Accept without waiting. Returns the descriptor; -1: see errno. */
+int rcx_socket_accept(int listener);
+
+#endif

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How a start ends without success. The first rank whose deadline passes tells
+ * rank 0, which knows what ranks have not come. If all have, it asks down the
+ * tree what ranks are in the step: one that does not answer is named by its
+ * parent. The rank that decides tells its neighbours, and these theirs, so all
+ * that are alive log the same line.
+ */
+#include "bootstrap/socket_end.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+
+static const uint64_t answer_ns = 300000000; /* for a child to answer */
+static const uint64_t below_ns = 2000000000; /* for ranks below it */
+static const uint64_t above_ns = 3000000000; /* for rank 0 to decide */
+static const uint64_t linger_ns = 300000000;
+
+enum { NAMES = 8 };
+
+bool rcx_socket_has_all_below(const struct rcx_socket_tree *t)
+{
+    for (int i = 0; i < t->n_children; i++)
+        if (!t->children[i].has_given)
+            return false;
+    return true;
+}
+
+/* ---- Telling ------------------------------------------------------------- */
+
+/* Send a frame whose body is short. It is lost if the other side does not
+ * read, or has a part of another frame. */
+static void send_word(const struct rcx_socket_tree *t,
+                      const struct rcx_socket_link *link,
+                      enum rcx_socket_frame_kind kind, const void *body,
+                      size_t bytes)
+{
+    const struct rcx_socket_head head = {
+        .kind = kind, .step = t->step, .bytes = bytes};
+    char frame[sizeof head + sizeof(struct rcx_socket_failure)];
+
+    if (link->fd < 0)
+        return;
+    memcpy(frame, &head, sizeof head);
+    if (bytes > 0)
+        memcpy(frame + sizeof head, body, bytes);
+    send(link->fd, frame, sizeof head + bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+void rcx_socket_tree_tell(const struct rcx_socket_tree *t,
+                          const struct rcx_socket_link *but,
+                          rcx_status_t status, const char *text)
+{
+    struct rcx_socket_failure failure = {.status = status};
+
+    snprintf(failure.text, sizeof failure.text, "%s", text);
+    if (&t->parent != but)
+        send_word(t, &t->parent, RCX_SOCKET_FAILED, &failure, sizeof failure);
+    for (int i = 0; i < t->n_children; i++)
+        if (&t->children[i] != but)
+            send_word(t, &t->children[i], RCX_SOCKET_FAILED, &failure,
+                      sizeof failure);
+}
+
+/* Whether the other side is still there; what it sends is not needed. */
+static bool is_there(const struct rcx_socket_link *link)
+{
+    char waste[4096];
+    ssize_t n = 0;
+
+    if (link->fd < 0)
+        return false;
+    do
+        n = recv(link->fd, waste, sizeof waste, MSG_DONTWAIT);
+    while (n > 0);
+    return n < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+/* Closing a connection whose other side still sends would reset it, and the
+ * last words be lost. Connections that arrive meanwhile are told as well. */
+static void linger(struct rcx_socket_tree *t)
+{
+    const uint64_t until = rcx_now_ns() + linger_ns;
+    bool any = true;
+
+    if (t->parent.fd >= 0)
+        shutdown(t->parent.fd, SHUT_WR);
+    for (int i = 0; i < t->n_children; i++)
+        if (t->children[i].fd >= 0)
+            shutdown(t->children[i].fd, SHUT_WR);
+    while (any && rcx_now_ns() < until) {
+        any = is_there(&t->parent);
+        for (int i = 0; i < t->n_children; i++)
+            any |= is_there(&t->children[i]);
+        any |= t->guests.n > 0;
+        if (any)
+            rcx_socket_tree_wait(t, rcx_now_ns() + 5000000);
+    }
+}
+
+/* Fail for a reason that link told; NULL: that this rank found. */
+static void fail_by(struct rcx_socket_tree *t,
+                    const struct rcx_socket_link *link, rcx_status_t status,
+                    const char *text)
+{
+    if (t->failure != RCX_OK)
+        return;
+    t->failure = status;
+    snprintf(t->why, sizeof t->why, "%s", text);
+    rcx_socket_tree_tell(t, link, status, t->why);
+    rcx_log_line(t->log, RCX_LOG_ERROR, "%s", t->why);
+    if (t->epoll >= 0)
+        linger(t);
+}
+
+rcx_status_t rcx_socket_tree_fail(struct rcx_socket_tree *t,
+                                  rcx_status_t status, const char *format, ...)
+{
+    char text[RCX_SOCKET_TEXT];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    fail_by(t, NULL, status, text);
+    return t->failure;
+}
+
+/* ---- Reasons ------------------------------------------------------------- */
+
+/* The end of sentences. */
+static const char *until_what(const struct rcx_socket_tree *t)
+{
+    return t->has_deadline ? "before the job had started"
+                           : "before all ranks had finalized";
+}
+
+void rcx_socket_fail_ended(struct rcx_socket_tree *t,
+                           struct rcx_socket_link *link)
+{
+    rcx_socket_tree_fail(t, RCX_ERR_PEER_FAILED,
+                         "rank %d ended, or left RCX, %s", link->rank,
+                         until_what(t));
+}
+
+void rcx_socket_fail_garbled(struct rcx_socket_tree *t,
+                             const struct rcx_socket_link *link)
+{
+    rcx_socket_tree_fail(t, RCX_ERR_LAUNCH,
+                         "what rank %d sent is not what this RCX expects: do "
+                         "all ranks run the same version?",
+                         link->rank);
+}
+
+void rcx_socket_fail_memory(struct rcx_socket_tree *t, size_t bytes)
+{
+    rcx_socket_tree_fail(t, RCX_ERR_NOMEM,
+                         "rank %d has no memory for %zu bytes of the start",
+                         t->rank, bytes);
+}
+
+void rcx_socket_name_missing(const struct rcx_socket_tree *t, char *text,
+                             size_t bytes)
+{
+    const int n = t->size - t->n_arrived;
+    size_t used = 0;
+    int named = 0;
+
+    used += (size_t)snprintf(text, bytes, n == 1 ? "rank " : "ranks ");
+    for (int i = 0; i < t->size && named < NAMES && used < bytes; i++)
+        if (t->position_of[i] < 0)
+            used += (size_t)snprintf(text + used, bytes - used, "%s%d",
+                                     named++ == 0 ? "" : ", ", i);
+    if (n > named && used < bytes)
+        snprintf(text + used, bytes - used, " and %d more", n - named);
+}
+
+static double seconds(int64_t ns)
+{
+    return (double)ns / 1e9;
+}
+
+static void fail_missing(struct rcx_socket_tree *t)
+{
+    char names[RCX_SOCKET_TEXT / 2];
+
+    rcx_socket_name_missing(t, names, sizeof names);
+    rcx_socket_tree_fail(t, RCX_ERR_TIMEOUT,
+                         "%s of %d did not come within "
+                         "%.3g s",
+                         names, t->size, seconds(t->overdue_of));
+}
+
+/* Of rank 0: the rank at a position came to it, and not to its parent. */
+static void fail_lost(struct rcx_socket_tree *t, int position)
+{
+    const struct rcx_socket_place *place = &t->arrivals[position].place;
+
+    rcx_socket_tree_fail(
+        t, RCX_ERR_TIMEOUT,
+        "rank %d (process %d on %.31s) did not come within "
+        "%.3g s: it ended, or cannot connect to rank %d",
+        place->rank, place->pid, place->host, seconds(t->overdue_of),
+        t->arrivals[(position - 1) / RCX_SOCKET_FAN].place.rank);
+}
+
+/* ---- Deadlines ----------------------------------------------------------- */
+
+/* The position of a child that has not come; -1: all have. */
+static int absent_child(const struct rcx_socket_tree *t)
+{
+    for (int i = 0; i < t->n_children; i++)
+        if (t->children[i].fd < 0)
+            return t->position * RCX_SOCKET_FAN + 1 + i;
+    return -1;
+}
+
+/* Tell rank 0 that a deadline has passed. */
+static void tell_overdue(const struct rcx_socket_tree *t, int position)
+{
+    const struct rcx_socket_absent absent = {.position = position,
+                                             .timeout_ns = t->overdue_of};
+
+    send_word(t, &t->parent, RCX_SOCKET_OVERDUE, &absent, sizeof absent);
+}
+
+/* Ask the children whose part is missing. */
+static void ask(struct rcx_socket_tree *t)
+{
+    const struct rcx_socket_absent absent = {.position = -1,
+                                             .timeout_ns = t->overdue_of};
+
+    if (t->query_ns != 0)
+        return;
+    t->query_ns = rcx_now_ns();
+    for (int i = 0; i < t->n_children; i++)
+        if (!t->children[i].has_given)
+            send_word(t, &t->children[i], RCX_SOCKET_QUERY, &absent,
+                      sizeof absent);
+}
+
+/* Of rank 0: a deadline has passed here or elsewhere. */
+static void investigate(struct rcx_socket_tree *t)
+{
+    if (t->n_arrived < t->size)
+        fail_missing(t);
+    else if (t->arrivals && absent_child(t) >= 0)
+        fail_lost(t, absent_child(t));
+    else
+        ask(t);
+}
+
+/* Name the children that have not answered. */
+static void check_answers(struct rcx_socket_tree *t)
+{
+    const uint64_t waited = rcx_now_ns() - t->query_ns;
+    const struct rcx_socket_link *silent = NULL;
+
+    for (int i = 0; i < t->n_children && !silent; i++)
+        if (!t->children[i].has_given
+                ? !t->children[i].has_answered
+                : t->is_all_known && !rcx_socket_is_served(t, &t->children[i]))
+            silent = &t->children[i];
+    if (silent && silent->fd >= 0 && waited >= answer_ns)
+        rcx_socket_tree_fail(t, RCX_ERR_TIMEOUT,
+                             "rank %d did not take part within %.3g s: it is "
+                             "stopped, or busy with something else",
+                             silent->rank, seconds(t->overdue_of));
+    else if (waited >= below_ns)
+        rcx_socket_tree_fail(t, RCX_ERR_TIMEOUT,
+                             "not all ranks took part within %.3g s",
+                             seconds(t->overdue_of));
+}
+
+static uint64_t soonest(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+uint64_t rcx_socket_check_time(struct rcx_socket_tree *t)
+{
+    const uint64_t now = rcx_now_ns();
+    uint64_t next = t->has_deadline ? t->until_ns : UINT64_MAX;
+
+    if (t->found.status != RCX_OK)
+        rcx_socket_tree_fail(t, (rcx_status_t)t->found.status, "%s",
+                             t->found.text);
+    if (now >= next && t->query_ns == 0 && t->overdue_ns == 0 &&
+        t->failure == RCX_OK) {
+        t->overdue_of = t->timeout_ns;
+        t->overdue_ns = now;
+        if (t->position == 0)
+            investigate(t);
+        else
+            tell_overdue(t, absent_child(t));
+    }
+    if (t->failure == RCX_OK && t->query_ns != 0)
+        check_answers(t);
+    if (t->failure == RCX_OK && t->overdue_ns != 0 && t->position != 0 &&
+        now - t->overdue_ns >= above_ns)
+        rcx_socket_tree_fail(t, RCX_ERR_TIMEOUT,
+                             "not all ranks came within %.3g s, and rank %d "
+                             "does not say which",
+                             seconds(t->overdue_of), t->parent.rank);
+    if (now >= next)
+        next = UINT64_MAX;
+    if (t->query_ns != 0)
+        next = soonest(next, now < t->query_ns + answer_ns
+                                 ? t->query_ns + answer_ns
+                                 : t->query_ns + below_ns);
+    if (t->overdue_ns != 0 && t->position != 0)
+        next = soonest(next, t->overdue_ns + above_ns);
+    return next;
+}
+
+/* ---- Words of other ranks ------------------------------------------------ */
+
+static void take_overdue(struct rcx_socket_tree *t,
+                         const struct rcx_socket_absent *absent)
+{
+    t->overdue_of = absent->timeout_ns;
+    if (t->position != 0)
+        tell_overdue(t, absent->position);
+    else if (absent->position > 0 && absent->position < t->n_arrived &&
+             t->arrivals && t->n_arrived == t->size)
+        fail_lost(t, absent->position);
+    else
+        investigate(t);
+}
+
+static void take_query(struct rcx_socket_tree *t,
+                       const struct rcx_socket_absent *absent)
+{
+    t->overdue_of = absent->timeout_ns;
+    if (rcx_socket_has_all_below(t))
+        return; /* this rank's part is on its way */
+    send_word(t, &t->parent, RCX_SOCKET_HERE, NULL, 0);
+    if (absent_child(t) >= 0)
+        tell_overdue(t, absent_child(t));
+    ask(t);
+}
+
+void rcx_socket_take_word(struct rcx_socket_tree *t,
+                          struct rcx_socket_link *link)
+{
+    const bool is_child = link != &t->parent;
+    struct rcx_socket_failure failure;
+    struct rcx_socket_absent absent;
+
+    if (link->head.kind == RCX_SOCKET_FAILED &&
+        link->head.bytes == sizeof failure) {
+        memcpy(&failure, link->body, sizeof failure);
+        failure.text[sizeof failure.text - 1] = '\0';
+        fail_by(t, link,
+                failure.status < 0 ? (rcx_status_t)failure.status
+                                   : RCX_ERR_LAUNCH,
+                failure.text);
+        return;
+    }
+    if (link->head.bytes == sizeof absent) {
+        memcpy(&absent, link->body, sizeof absent);
+        if (is_child && link->head.kind == RCX_SOCKET_OVERDUE) {
+            take_overdue(t, &absent);
+            return;
+        }
+        if (!is_child && link->head.kind == RCX_SOCKET_QUERY) {
+            take_query(t, &absent);
+            return;
+        }
+    }
+    rcx_socket_fail_garbled(t, link);
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What processes send each other at start. First a handshake, by which both
+ * prove that they know the secret of the job:
+ *
+ *     server   banner: a random number
+ *     client   hello: rank, address, another random number; and a code of all
+ *              of it and the banner by the secret
+ *     server   reply: where the client belongs; and a code as well
+ *
+ * The server closes a connection whose hello is wrong, without a reply. Then
+ * frames, whose senders are known: a head, and a body.
+ */
+#ifndef RCX_BOOTSTRAP_SOCKET_WIRE_H
+#define RCX_BOOTSTRAP_SOCKET_WIRE_H
+
+#include "bootstrap/socket_addr.h"
+#include "bootstrap/socket_auth.h"
+
+enum {
+    RCX_SOCKET_FAN = 8,       /* children of a rank in the tree */
+    RCX_SOCKET_ADVERTISED = 4 /* addresses of a rank that others may try */
+};
+
+static const char rcx_socket_magic[8] = "RCXBOOT1";
+
+struct rcx_socket_banner {
+    char magic[sizeof rcx_socket_magic];
+    struct rcx_socket_key nonce;
+};
+
+/* Where a rank listens. Numbers have the order of bytes of the job's hosts,
+ * which is one. */
+struct rcx_socket_place {
+    int32_t rank;
+    int32_t pid;
+    uint16_t port;
+    uint16_t n_addrs;
+    uint32_t padding;
+    unsigned char ips[RCX_SOCKET_ADVERTISED][RCX_SOCKET_IP_BYTES];
+    char host[32];
+};
+
+enum rcx_socket_purpose {
+    RCX_SOCKET_JOIN = 1, /* to rank 0: where do I belong? */
+    RCX_SOCKET_ATTACH    /* to the parent */
+};
+
+struct rcx_socket_hello {
+    uint32_t purpose;
+    int32_t size;
+    int32_t position; /* to the parent: in the tree */
+    uint32_t padding;
+    uint64_t token; /* random: tells the process from another with its rank */
+    struct rcx_socket_place place; /* of the client */
+    struct rcx_socket_key nonce;
+    struct rcx_socket_key code;
+};
+
+enum rcx_socket_verdict {
+    RCX_SOCKET_ATTACHED = 1, /* the server is the parent */
+    RCX_SOCKET_REDIRECTED,   /* place is the parent's */
+    RCX_SOCKET_REFUSED       /* the job has failed: status and text */
+};
+
+struct rcx_socket_reply {
+    uint32_t verdict;
+    int32_t position; /* of the client in the tree */
+    int32_t status;
+    int32_t rank; /* of the server */
+    struct rcx_socket_place place;
+    char text[RCX_SOCKET_TEXT];
+    struct rcx_socket_key code;
+};
+
+/* Compute the code of a hello or reply, whose last field it is. nonce is the
+ * other side's, by which nobody can use a code again. */
+struct rcx_socket_key rcx_socket_code_of(const struct rcx_socket_key *key,
+                                         const struct rcx_socket_key *nonce,
+                                         const void *message, size_t bytes);
+
+/* ---- Frames -------------------------------------------------------------- */
+
+enum rcx_socket_frame_kind {
+    RCX_SOCKET_GATHER = 1, /* up: the parts of a subtree */
+    RCX_SOCKET_ALL,        /* down: the parts of all ranks */
+    RCX_SOCKET_QUERY,      /* down: are you in this step? */
+    RCX_SOCKET_HERE,       /* up: yes, but ranks below are missing */
+    RCX_SOCKET_OVERDUE,    /* up: a deadline has passed; a struct absent */
+    RCX_SOCKET_FAILED      /* up and down: a struct failure ends the start */
+};
+
+struct rcx_socket_head {
+    uint32_t kind;
+    uint32_t step;  /* number of the exchange or barrier */
+    uint64_t bytes; /* of the body */
+};
+
+struct rcx_socket_absent {
+    int32_t position; /* of a rank that has not come to its parent; -1: none */
+    int32_t padding;
+    int64_t timeout_ns; /* that has passed */
+};
+
+struct rcx_socket_failure {
+    int32_t status;
+    char text[RCX_SOCKET_TEXT];
+};
+
+#endif

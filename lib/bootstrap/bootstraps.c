@@ -7,11 +7,9 @@
  * single is the last: it accepts a process that no launcher has started, and
  * reports an error for others. */
 const struct rcx_boot_ops *const rcx_boot_table[] = {
-    &rcx_boot_callback,
-    &rcx_boot_socket,
+    &rcx_boot_callback, &rcx_boot_socket,
 #ifdef RCX_HAVE_PMIX
     &rcx_boot_pmix,
 #endif
-    &rcx_boot_single,
-    NULL,
+    &rcx_boot_single,   NULL,
 };

@@ -22,8 +22,7 @@ void rcx_kernel_id(char *text, size_t bytes)
 
 uint64_t rcx_host_hash(const char *host, const char *boot_id)
 {
-    const uint64_t node =
-        rcx_hash(rcx_hash_text(host), rcx_hash_text(boot_id));
+    const uint64_t node = rcx_hash(rcx_hash_text(host), rcx_hash_text(boot_id));
     struct stat ipc;
 
     return stat("/proc/self/ns/ipc", &ipc) == 0 ? rcx_hash(node, ipc.st_ino)

@@ -19,8 +19,8 @@ static const char uri_prefix[] = "PMIX_SERVER_URI";
 /* Variables that contain a number of processes. Within a Slurm allocation, a
  * program started without srun has SLURM_NTASKS, too. Usually srun was
  * forgotten; for other cases there is RCX_ALLOW_SINGLETON. */
-static const char *const size_variables[] = {"PMI_SIZE", "SLURM_NTASKS",
-                                             "OMPI_COMM_WORLD_SIZE"};
+static const char *const size_variables[] = {
+    "RCX_SIZE", "PMI_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE"};
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -98,8 +98,9 @@ rcx_status_t rcx_launcher_check_alone(const struct rcx_boot_args *args,
     return rcx_fail(args->log, RCX_ERR_LAUNCH,
                     "%s indicates that a launcher started this process, but "
                     "%s; start the program with srun --mpi=pmix, prterun or "
-                    "rcxrun, or set RCX_ALLOW_SINGLETON=1 to let each process "
-                    "run alone",
+                    "rcxrun, or set RCX_ROOT=HOST:PORT to start without "
+                    "PMIx, or RCX_ALLOW_SINGLETON=1 to let each process run "
+                    "alone",
                     text, reason);
 }
 

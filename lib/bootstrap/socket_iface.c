@@ -17,7 +17,7 @@ static const char *wanted_names(void)
 {
     const char *names = getenv("RCX_SOCKET_IFNAME");
 
-    return names && *names ? names : NULL;
+    return names && *names && strcmp(names, "none") != 0 ? names : NULL;
 }
 
 bool rcx_socket_is_restricted(void)

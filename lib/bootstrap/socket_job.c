@@ -30,11 +30,14 @@ static const struct pair {
     {"JOB_COMPLETION_INDEX", "RCX_SIZE", NULL, false},
 };
 
+/* NULL: the variable has no value, or is RCX's and has "none". */
 static const char *value_of(const char *name)
 {
     const char *value = getenv(name);
+    const bool none =
+        value && strncmp(name, "RCX_", 4) == 0 && strcmp(value, "none") == 0;
 
-    return value && *value ? value : NULL;
+    return value && *value && !none ? value : NULL;
 }
 
 static const struct pair *find_pair(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The bootstrap over sockets where nothing goes wrong but what surrounds it:
- * trees of all sizes, ids, files, hosts, strangers at the ports, late ranks, and
- * many contexts in one process.
+ * trees of all sizes, ids, files, hosts, strangers at the ports, late ranks,
+ * and many contexts in one process.
  */
 #include "socket_ranks.h"
 

@@ -41,6 +41,12 @@ enum info_source info_read_option(const struct rcx_option *o,
     return value ? NOT_VALID : FROM_DEFAULT;
 }
 
+/* The value that the environment has, if it may be shown. */
+static const char *shown(const struct rcx_option *o)
+{
+    return o->is_secret ? "(not shown)" : getenv(o->name);
+}
+
 static void print_option(const struct rcx_option *o)
 {
     static const char marks[] = {' ', '*', '!'};
@@ -50,7 +56,7 @@ static void print_option(const struct rcx_option *o)
     const bool given = source != FROM_DEFAULT;
 
     printf("%c %-22s %s", marks[source], o->name,
-           given ? getenv(o->name) : o->fallback);
+           given ? shown(o) : o->fallback);
     if (given)
         printf("   (%s; default %s)", notes[source], o->fallback);
     printf("\n");
@@ -110,7 +116,7 @@ void info_print_changed(void)
         if (source == FROM_DEFAULT)
             continue;
         printf("%c %-22s %s   (%sdefault %s)\n",
-               source == NOT_VALID ? '!' : '*', o.name, getenv(o.name),
+               source == NOT_VALID ? '!' : '*', o.name, shown(&o),
                source == NOT_VALID ? "NOT VALID; " : "", o.fallback);
         n++;
     }

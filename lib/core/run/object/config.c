@@ -151,6 +151,15 @@ static bool parse_allow_singleton(const char *text, struct rcx_config *config)
     return i >= 0;
 }
 
+/* The bootstrap reads and checks these variables: what is valid depends on the
+ * other ones, and on the parameters of rcx_init(). */
+static bool parse_start(const char *text, struct rcx_config *config)
+{
+    (void)text;
+    (void)config;
+    return true;
+}
+
 /* Variables that belong to no collective. */
 static const struct rcx_option others[] = {
     {.name = "RCX_ORDER",
@@ -247,6 +256,37 @@ static const struct rcx_option others[] = {
      .doc =
          "run as a single process though a launcher seems to have started several",
      .parse = parse_allow_singleton},
+    {.name = "RCX_ROOT",
+     .fallback = "none",
+     .values = "none, HOST:PORT, [IPV6]:PORT, file:/PATH, or the text of an id",
+     .doc =
+         "start without a launcher: where rank 0 listens, or the file by which "
+         "the ranks meet",
+     .parse = parse_start},
+    {.name = "RCX_RANK",
+     .fallback = "none",
+     .values = "none, or 0 to RCX_SIZE - 1",
+     .doc =
+         "rank of this process, with RCX_ROOT; none: what a launcher has set",
+     .parse = parse_start},
+    {.name = "RCX_SIZE",
+     .fallback = "none",
+     .values = "none, or a number of 1 or more",
+     .doc = "number of ranks, with RCX_ROOT; none: what a launcher has set",
+     .parse = parse_start},
+    {.name = "RCX_SECRET",
+     .fallback = "none",
+     .values = "none, or a text",
+     .doc = "secret of the job, with RCX_ROOT=HOST:PORT: processes that do not "
+            "have it do not get in",
+     .is_secret = true,
+     .parse = parse_start},
+    {.name = "RCX_SOCKET_IFNAME",
+     .fallback = "none",
+     .values = "none, or names of network interfaces, separated by commas",
+     .doc = "network interfaces at which ranks listen that start without a "
+            "launcher; none: the one that reaches rank 0",
+     .parse = parse_start},
 };
 enum { OTHERS = sizeof others / sizeof *others };
 

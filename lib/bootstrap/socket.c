@@ -251,6 +251,7 @@ static rcx_status_t open_boot(const struct rcx_boot_args *args,
 
     if (status != RCX_OK)
         return status;
+    args->log->rank = job.rank; /* all ranks may log the same line */
     boot = rcx_heap_zalloc(args->heap, sizeof *boot);
     if (!boot) {
         close_unused(&job);

@@ -3,8 +3,8 @@
  * RCX, Reduction Collectives on UCX: collective operations for programs that
  * are not MPI programs.
  *
- * Processes find each other through PMIx (or through callbacks of the host
- * program), and reduce vectors together:
+ * Processes find each other through PMIx, by an id that the host program passes
+ * on, or through its callbacks, and reduce vectors together:
  *
  *     rcx_init(NULL, &context);
  *     rcx_allreduce(in, out, n, RCX_FLOAT64, RCX_SUM, rcx_world(context));
@@ -319,20 +319,30 @@ typedef struct rcx_params {
 
 /*
  * Create a context: read the environment, find the other processes, open UCX.
- * Collective over the processes of the job. params may be NULL: then PMIx (or a
- * single process, without a launcher) and the environment. params and what it
- * points to are needed during the call only, except bootstrap.arg and log_arg,
- * which are needed until rcx_finalize() has returned.
+ * Collective over the processes of the job. They are found by params.bootstrap,
+ * else by params.id, else at RCX_ROOT, else by PMIx, else as torchrun has
+ * started them (docs/reference/environment.md); a process without any of these
+ * is a job of one. params may be NULL. params and what it points to are needed
+ * during the call only, except bootstrap.arg and log_arg, which are needed
+ * until rcx_finalize() has returned.
  *
- * A process may have several contexts; over PMIx all processes create them in
- * the same order, or give each a name.
+ * A process may have several contexts; over PMIx and at RCX_ROOT all processes
+ * create them in the same order, or give each a name.
+ *
+ * By an id or RCX_ROOT it waits until all ranks have come, or until the
+ * deadline. If one is missing or stopped, dies meanwhile, comes twice, or was
+ * told another size, all ranks that are there get the same error, whose line
+ * names it.
  *
  * RCX_ERR_ARG     params is malformed
  * RCX_ERR_CONFIG  an RCX_ variable has a value that is not valid, here or on
  *                 another rank, or ranks' values do not go together
  * RCX_ERR_LAUNCH  a launcher started several processes but no PMIx server
- *                 answers, or the exchange failed, or versions differ
+ *                 answers, or the exchange failed, or versions differ; rank 0
+ *                 did not make the id or cannot listen; ranks contradict each
+ *                 other
  * RCX_ERR_TIMEOUT not all processes came in time
+ * RCX_ERR_PEER_FAILED  by an id or RCX_ROOT: another process ended meanwhile
  * RCX_ERR_TRANSPORT, RCX_ERR_NOMEM
  */
 RCX_API rcx_status_t rcx_init(const rcx_params_t *params,
@@ -363,7 +373,8 @@ RCX_API rcx_status_t rcx_finalize(rcx_context_t **context_p);
  * status has no more. It does nothing of exit(): no atexit() functions, no
  * flush of stdio. The launcher decides the status of the job, which is never 0.
  *
- * If the bootstrap cannot end the others (a host without the function, or whose
+ * If the bootstrap cannot end the others (an id or RCX_ROOT, by which only
+ * ranks that start or finalize are told; a host without the function, or whose
  * function failed; a launcher that does not answer), this process raises
  * SIGABRT, which launchers take for the end of the job. The other processes are
  * then ended by the host, or find out by their deadlines.

@@ -305,9 +305,9 @@ uint64_t rcx_socket_check_time(struct rcx_socket_tree *t)
     if (t->failure == RCX_OK && t->overdue_ns != 0 && t->position != 0 &&
         now - t->overdue_ns >= above_ns)
         rcx_socket_tree_fail(t, RCX_ERR_TIMEOUT,
-                             "not all ranks came within %.3g s, and rank %d "
-                             "does not say which",
-                             seconds(t->overdue_of), t->parent.rank);
+                             "not all ranks came within %.3g s, and rank 0 "
+                             "does not say which: it may be stopped",
+                             seconds(t->overdue_of));
     if (now >= next)
         next = UINT64_MAX;
     if (t->query_ns != 0)

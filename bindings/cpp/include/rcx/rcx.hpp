@@ -295,6 +295,15 @@ class comm
     std::unique_ptr<rcx_comm_t, end> handle_;
 };
 
+/* The id of a new job, for rcx_params_t::id; see rcx_get_id(). */
+inline rcx_id_t get_id(const char *address = nullptr)
+{
+    rcx_id_t id;
+
+    check(rcx_get_id(address, &id));
+    return id;
+}
+
 /* The destructor calls rcx_finalize(). All requests and communicators must be
  * destroyed before. */
 class context

@@ -193,8 +193,8 @@ typedef struct rcx_id {
  * Make the id of a new job. Called on one process of the job, before its
  * rcx_init() with this id, in which it has to be rank 0. From now on the
  * process listens on a socket; other processes may call rcx_init() at once. Its
- * own rcx_init() closes the socket, also if it fails. A child of fork() may
- * use the id as another rank, but not in the parent's place.
+ * own rcx_init() closes the socket, unless it returns RCX_ERR_ARG. A child of
+ * fork() may use the id as another rank, but not in the parent's place.
  *
  * address says where to listen:
  *

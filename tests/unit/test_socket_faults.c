@@ -299,6 +299,53 @@ static void a_rank_that_ends_the_job_tells_those_that_listen(void **state)
     ranks_free(ranks);
 }
 
+/* ---- Memory -------------------------------------------------------------- */
+
+enum { BUDGETS = 40 };
+
+/* Rank 1 has memory for as many blocks as the gates say. */
+static rcx_status_t live_on_a_budget(struct side *side, struct ranks *ranks)
+{
+    if (side->params.rank == 1)
+        side->heap.budget = (uint64_t)atomic_load(&ranks->at_gate[0]);
+    return whole_life(side, ranks);
+}
+
+/* Returns whether all went well. */
+static bool live_with_blocks(int n)
+{
+    struct start start = {.timeout_ns = INT64_C(500000000)};
+    struct ranks *ranks = ranks_new();
+    bool good = true;
+
+    atomic_store(&ranks->at_gate[0], n);
+    ranks_start_all(ranks, 3, &start, live_on_a_budget);
+    ranks_end(ranks);
+    for (int i = 0; i < 3; i++) {
+        const struct outcome *o = &ranks->outcomes[i];
+
+        good &= o->status == RCX_OK;
+        assert_int_equal(o->status == RCX_OK ? 0 : 1, o->lines);
+        assert_true(o->is_clean);
+        assert_int_equal(0, o->descriptors);
+    }
+    if (!good)
+        assert_told(ranks, 1, RCX_ERR_NOMEM, "memory");
+    ranks_free(ranks);
+    return good;
+}
+
+static void
+a_rank_without_memory_leaves_nothing_and_ends_the_start(void **state)
+{
+    int n = 0;
+
+    (void)state;
+    while (n < BUDGETS && !live_with_blocks(n))
+        n++;
+    assert_true(n > 5 && n < BUDGETS);
+}
+
 /* ---- Roots --------------------------------------------------------------- */
 
 /* A process whose environment names the root and its rank. */
@@ -407,6 +454,8 @@ int main(void)
         cmocka_unit_test(a_rank_that_is_stopped_is_named_after_the_deadline),
         cmocka_unit_test(a_stopped_rank_0_does_not_keep_the_others),
         cmocka_unit_test(a_rank_that_ends_the_job_tells_those_that_listen),
+        cmocka_unit_test(
+            a_rank_without_memory_leaves_nothing_and_ends_the_start),
         cmocka_unit_test(a_port_of_another_program_is_said_by_rank_0),
         cmocka_unit_test(a_file_that_does_not_come_or_is_another_jobs_is_said),
         cmocka_unit_test(only_the_maker_of_an_id_is_its_rank_0),

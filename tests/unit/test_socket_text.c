@@ -258,6 +258,46 @@ static void an_interface_can_be_chosen(void **state)
     close(root.fd);
 }
 
+/* ---- Parameters of rcx_init() -------------------------------------------- */
+
+static void assert_bad_params(rcx_params_t params, const char *words)
+{
+    struct lines lines = {.count = 0};
+    rcx_context_t *context = NULL;
+
+    params.field_mask |= RCX_PARAM_LOG | RCX_PARAM_ID;
+    params.log = keep_line;
+    params.log_arg = &lines;
+    assert_int_equal(RCX_ERR_ARG, rcx_init(&params, &context));
+    assert_int_equal(1, lines.count);
+    if (!strstr(lines.last, words))
+        fail_msg("\"%s\" lacks \"%s\"", lines.last, words);
+    assert_null(context);
+}
+
+static void wrong_parameters_are_errors_that_name_them(void **state)
+{
+    static const rcx_id_t id = {"127.0.0.1:9"}, bad = {"nonsense"};
+    rcx_id_t endless;
+
+    (void)state;
+    memset(&endless, '1', sizeof endless);
+    assert_bad_params((rcx_params_t){.size = 1}, "params.id=NULL");
+    assert_bad_params((rcx_params_t){.id = &id}, "params.size=0");
+    assert_bad_params((rcx_params_t){.id = &id, .rank = 2, .size = 2},
+                      "params.rank=2");
+    assert_bad_params((rcx_params_t){.id = &id, .rank = -1, .size = 2},
+                      "params.rank=-1");
+    assert_bad_params((rcx_params_t){.id = &bad, .size = 2},
+                      "params.id=nonsense: valid is");
+    assert_bad_params((rcx_params_t){.id = &endless, .size = 2},
+                      "params.id=111");
+    assert_bad_params(
+        (rcx_params_t){.field_mask = RCX_PARAM_BOOTSTRAP, .id = &id, .size = 1},
+        "params.bootstrap is given, too");
+    assert_int_equal(RCX_ERR_ARG, rcx_get_id(NULL, NULL));
+}
+
 /* ---- Launchers ----------------------------------------------------------- */
 
 static const char *const names[] = {"RCX_ROOT",
@@ -451,6 +491,7 @@ int main(void)
         cmocka_unit_test(a_foreign_descriptor_is_not_taken_for_the_listener),
         cmocka_unit_test(ids_that_cannot_be_made_are_errors),
         cmocka_unit_test(an_interface_can_be_chosen),
+        cmocka_unit_test(wrong_parameters_are_errors_that_name_them),
         cmocka_unit_test(rank_and_size_are_those_of_the_innermost_launcher),
         cmocka_unit_test(wrong_variables_are_errors_that_name_them),
         cmocka_unit_test(other_bootstraps_are_left_alone),

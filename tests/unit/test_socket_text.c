@@ -132,7 +132,7 @@ static void bad_roots_are_refused(void **state)
         "file:a",
         "file:/",
         "rcx1:",
-        "rcx1:" KEY,
+        ("rcx1:" KEY),
         "rcx1:" KEY ":",
         "rcx1:" KEY ":1.2.3:4:",
         "rcx1:" KEY ":1.2.3:0:127.0.0.1",
@@ -155,7 +155,7 @@ static void any_text_is_refused_or_read(void **state)
 {
     static const char *const seeds[] = {
         "rcx1:" KEY ":4711.5.89abcdef:65535:192.0.2.1,2001:db8::1",
-        "file:/a/b?" KEY, "[2001:db8::1]:5000", "node7:5000"};
+        ("file:/a/b?" KEY), "[2001:db8::1]:5000", "node7:5000"};
     static const char letters[] = "0123456789abcdef:.,/?[]rcx1file \xff";
     uint64_t random = 1;
     int accepted = 0;

@@ -285,7 +285,7 @@ static rcx_status_t end_job(struct rcx_boot *base, int code, const char *text)
 
     snprintf(line, sizeof line, "rank %d ended the job with code %d%s%.150s",
              base->rank, code, *text ? ": " : "", text);
-    rcx_socket_tree_tell(&boot->tree, NULL, RCX_ERR_PEER_FAILED, line);
+    rcx_socket_tree_tell(&boot->tree, RCX_ERR_PEER_FAILED, line);
     return base->size == 1 ? RCX_OK : RCX_ERR_UNSUPPORTED;
 }
 

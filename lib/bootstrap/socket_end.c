@@ -34,8 +34,15 @@ bool rcx_socket_has_all_below(const struct rcx_socket_tree *t)
 
 /* ---- Telling ------------------------------------------------------------- */
 
+/* Whether no frame to link is sent in part. */
+static bool is_between_frames(const struct rcx_socket_tree *t,
+                              const struct rcx_socket_link *link)
+{
+    return link->sent == 0 || rcx_socket_is_served(t, link);
+}
+
 /* Send a frame whose body is short. It is lost if the other side does not
- * read, or has a part of another frame. */
+ * read. */
 static void send_word(const struct rcx_socket_tree *t,
                       const struct rcx_socket_link *link,
                       enum rcx_socket_frame_kind kind, const void *body,
@@ -53,17 +60,30 @@ static void send_word(const struct rcx_socket_tree *t,
     send(link->fd, frame, sizeof head + bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-void rcx_socket_tree_tell(const struct rcx_socket_tree *t,
-                          const struct rcx_socket_link *but,
-                          rcx_status_t status, const char *text)
+void rcx_socket_tree_tell(const struct rcx_socket_tree *t, rcx_status_t status,
+                          const char *text)
 {
     struct rcx_socket_failure failure = {.status = status};
 
     snprintf(failure.text, sizeof failure.text, "%s", text);
-    if (&t->parent != but)
+    send_word(t, &t->parent, RCX_SOCKET_FAILED, &failure, sizeof failure);
+    for (int i = 0; i < t->n_children; i++)
+        send_word(t, &t->children[i], RCX_SOCKET_FAILED, &failure,
+                  sizeof failure);
+}
+
+/* Tell all links but one; not within another frame, where the end of the
+ * connection has to be enough. */
+static void tell_neighbours(const struct rcx_socket_tree *t,
+                            const struct rcx_socket_link *but)
+{
+    struct rcx_socket_failure failure = {.status = t->failure};
+
+    memcpy(failure.text, t->why, sizeof failure.text);
+    if (&t->parent != but && is_between_frames(t, &t->parent))
         send_word(t, &t->parent, RCX_SOCKET_FAILED, &failure, sizeof failure);
     for (int i = 0; i < t->n_children; i++)
-        if (&t->children[i] != but)
+        if (&t->children[i] != but && is_between_frames(t, &t->children[i]))
             send_word(t, &t->children[i], RCX_SOCKET_FAILED, &failure,
                       sizeof failure);
 }
@@ -113,7 +133,7 @@ static void fail_by(struct rcx_socket_tree *t,
         return;
     t->failure = status;
     snprintf(t->why, sizeof t->why, "%s", text);
-    rcx_socket_tree_tell(t, link, status, t->why);
+    tell_neighbours(t, link);
     rcx_log_line(t->log, RCX_LOG_ERROR, "%s", t->why);
     if (t->epoll >= 0)
         linger(t);
@@ -256,6 +276,14 @@ static void investigate(struct rcx_socket_tree *t)
         ask(t);
 }
 
+static void fail_silent(struct rcx_socket_tree *t, int rank)
+{
+    rcx_socket_tree_fail(t, RCX_ERR_TIMEOUT,
+                         "rank %d did not take part within %.3g s: it is "
+                         "stopped, or busy with something else",
+                         rank, seconds(t->overdue_of));
+}
+
 /* Name the children that have not answered. */
 static void check_answers(struct rcx_socket_tree *t)
 {
@@ -268,13 +296,25 @@ static void check_answers(struct rcx_socket_tree *t)
                 : t->is_all_known && !rcx_socket_is_served(t, &t->children[i]))
             silent = &t->children[i];
     if (silent && silent->fd >= 0 && waited >= answer_ns)
-        rcx_socket_tree_fail(t, RCX_ERR_TIMEOUT,
-                             "rank %d did not take part within %.3g s: it is "
-                             "stopped, or busy with something else",
-                             silent->rank, seconds(t->overdue_of));
+        fail_silent(t, silent->rank);
     else if (waited >= below_ns)
         rcx_socket_tree_fail(t, RCX_ERR_TIMEOUT,
                              "not all ranks took part within %.3g s",
+                             seconds(t->overdue_of));
+}
+
+/* The parent was told that a deadline has passed, and answers at once; then
+ * rank 0 decides. */
+static void check_parent(struct rcx_socket_tree *t)
+{
+    const uint64_t waited = rcx_now_ns() - t->overdue_ns;
+
+    if (!t->parent.has_answered && waited >= answer_ns)
+        fail_silent(t, t->parent.rank);
+    else if (waited >= above_ns)
+        rcx_socket_tree_fail(t, RCX_ERR_TIMEOUT,
+                             "not all ranks came within %.3g s, and rank 0 "
+                             "does not say which",
                              seconds(t->overdue_of));
 }
 
@@ -302,12 +342,8 @@ uint64_t rcx_socket_check_time(struct rcx_socket_tree *t)
     }
     if (t->failure == RCX_OK && t->query_ns != 0)
         check_answers(t);
-    if (t->failure == RCX_OK && t->overdue_ns != 0 && t->position != 0 &&
-        now - t->overdue_ns >= above_ns)
-        rcx_socket_tree_fail(t, RCX_ERR_TIMEOUT,
-                             "not all ranks came within %.3g s, and rank 0 "
-                             "does not say which: it may be stopped",
-                             seconds(t->overdue_of));
+    if (t->failure == RCX_OK && t->overdue_ns != 0 && t->position != 0)
+        check_parent(t);
     if (now >= next)
         next = UINT64_MAX;
     if (t->query_ns != 0)
@@ -315,16 +351,21 @@ uint64_t rcx_socket_check_time(struct rcx_socket_tree *t)
                                  ? t->query_ns + answer_ns
                                  : t->query_ns + below_ns);
     if (t->overdue_ns != 0 && t->position != 0)
-        next = soonest(next, t->overdue_ns + above_ns);
+        next = soonest(next, now < t->overdue_ns + answer_ns
+                                 ? t->overdue_ns + answer_ns
+                                 : t->overdue_ns + above_ns);
     return next;
 }
 
 /* ---- Words of other ranks ------------------------------------------------ */
 
 static void take_overdue(struct rcx_socket_tree *t,
+                         const struct rcx_socket_link *child,
                          const struct rcx_socket_absent *absent)
 {
     t->overdue_of = absent->timeout_ns;
+    if (is_between_frames(t, child))
+        send_word(t, child, RCX_SOCKET_HERE, NULL, 0);
     if (t->position != 0)
         tell_overdue(t, absent->position);
     else if (absent->position > 0 && absent->position < t->n_arrived &&
@@ -366,7 +407,7 @@ void rcx_socket_take_word(struct rcx_socket_tree *t,
     if (link->head.bytes == sizeof absent) {
         memcpy(&absent, link->body, sizeof absent);
         if (is_child && link->head.kind == RCX_SOCKET_OVERDUE) {
-            take_overdue(t, &absent);
+            take_overdue(t, link, &absent);
             return;
         }
         if (!is_child && link->head.kind == RCX_SOCKET_QUERY) {

@@ -173,7 +173,7 @@ static void take_frame(struct rcx_socket_tree *t, struct rcx_socket_link *link)
     if (is_child && link->head.kind == RCX_SOCKET_GATHER &&
         link->head.step == t->step && !link->has_given)
         take_parts(t, link);
-    else if (is_child && link->head.kind == RCX_SOCKET_HERE)
+    else if (link->head.kind == RCX_SOCKET_HERE)
         link->has_answered = true;
     else
         rcx_socket_take_word(t, link);
@@ -357,6 +357,7 @@ static bool begin_step(struct rcx_socket_tree *t, const void *part,
     t->is_all_known = false;
     t->query_ns = t->overdue_ns = 0;
     t->parent.sent = 0;
+    t->parent.has_answered = false;
     for (int i = 0; i < t->n_children; i++) {
         t->children[i].has_given = t->children[i].has_answered = false;
         t->children[i].sent = 0;

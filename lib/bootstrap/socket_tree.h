@@ -111,9 +111,8 @@ rcx_status_t rcx_socket_tree_fail(struct rcx_socket_tree *t,
 
 /* Send a failure to the neighbours, whatever this rank does, without waiting.
  * From any thread. */
-void rcx_socket_tree_tell(const struct rcx_socket_tree *t,
-                          const struct rcx_socket_link *but,
-                          rcx_status_t status, const char *text);
+void rcx_socket_tree_tell(const struct rcx_socket_tree *t, rcx_status_t status,
+                          const char *text);
 
 void rcx_socket_tree_close(struct rcx_socket_tree *t);
 

@@ -85,7 +85,8 @@ enum rcx_socket_frame_kind {
     RCX_SOCKET_GATHER = 1, /* up: the parts of a subtree */
     RCX_SOCKET_ALL,        /* down: the parts of all ranks */
     RCX_SOCKET_QUERY,      /* down: are you in this step? */
-    RCX_SOCKET_HERE,       /* up: yes, but ranks below are missing */
+    RCX_SOCKET_HERE,       /* yes, but other ranks are missing; to a query, and
+                              to OVERDUE */
     RCX_SOCKET_OVERDUE,    /* up: a deadline has passed; a struct absent */
     RCX_SOCKET_FAILED      /* up and down: a struct failure ends the start */
 };

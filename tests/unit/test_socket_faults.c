@@ -223,6 +223,9 @@ static void a_rank_that_is_killed_as_it_joins_is_named(void **state)
 
             if (o->status == RCX_ERR_PEER_FAILED)
                 assert_told(ranks, rank, RCX_ERR_PEER_FAILED, "rank 1 ended");
+            else if (rank == 2 && strstr(o->line, "refused"))
+                assert_told(ranks, rank, RCX_ERR_TIMEOUT, /* it came late */
+                            "did not find rank 0");
             else
                 assert_told(ranks, rank, RCX_ERR_TIMEOUT,
                             "ranks 1, 3 of 4 did not come");
@@ -249,7 +252,7 @@ static void end_stopped(struct ranks *ranks, int victim)
 static void a_rank_that_is_stopped_is_named_after_the_deadline(void **state)
 {
     (void)state;
-    for (int victim = 1; victim < JOB; victim += 5) {
+    for (int victim = 1; victim < JOB; victim++) {
         struct ranks *ranks = strike(exchange_after_gate, victim, SIGSTOP);
         char words[64];
 
@@ -267,7 +270,7 @@ static void a_stopped_rank_0_does_not_keep_the_others(void **state)
     (void)state;
     end_stopped(ranks, 0);
     assert_others_told(ranks, 0, RCX_ERR_TIMEOUT,
-                       "not all ranks came within 2 s, and rank 0 does not");
+                       "rank 0 did not take part within 2 s");
 }
 
 static rcx_status_t end_the_job(struct side *side, struct ranks *ranks)

@@ -34,7 +34,7 @@
 #include <stdint.h>
 
 #define RCX_VERSION_MAJOR 0
-#define RCX_VERSION_MINOR 1
+#define RCX_VERSION_MINOR 2
 #define RCX_VERSION_PATCH 0
 
 #if defined(__GNUC__)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The bootstrap without a launcher: by an id, or by RCX_ROOT. All that ranks
- * know of each other goes over a tree of TCP connections, which stays open for
- * the barrier of rcx_finalize() and is not touched in between.
+ * The bootstrap without a launcher: by an id, or by RCX_ROOT. Ranks exchange
+ * their data over a tree of TCP connections. It stays open, without traffic,
+ * until the barrier of rcx_finalize().
  */
 #include "bootstrap/bootstraps.h"
 #include "bootstrap/parts.h"
+#include "bootstrap/socket_host.h"
 #include "bootstrap/socket_join.h"
 
 #include <assert.h>
@@ -202,15 +203,15 @@ static void close_boot(struct rcx_boot *base)
     rcx_heap_free(heap, boot);
 }
 
-/* An id that this process made, and that is not used. */
+/* Close the listener of an id that this process made, and that is not used. */
 static void close_unused(const struct rcx_socket_job *job)
 {
     if (job->rank == 0)
         rcx_socket_listener_close(rcx_socket_own_listener(&job->root));
 }
 
-/* All ranks have come: one that comes from now on belongs to another job, and
- * must not find this one. */
+/* All ranks have come. A process that connects from now on belongs to another
+ * job, and must not find this one. */
 static void stop_hosting(void *arg)
 {
     struct socket_boot *boot = arg;
@@ -266,7 +267,7 @@ static rcx_status_t open_boot(const struct rcx_boot_args *args,
     status = build_tree(boot, args->timeout_ns);
     if (status == RCX_OK)
         status = meet(boot);
-    rcx_socket_guests_close(&boot->tree.guests, boot->heap);
+    rcx_socket_server_close(&boot->tree.server, boot->heap);
     if (status == RCX_OK) {
         *boot_p = &boot->base;
         return RCX_OK;
@@ -276,8 +277,8 @@ static rcx_status_t open_boot(const struct rcx_boot_args *args,
     return status;
 }
 
-/* A process that computes does not read: it ends as its launcher, or its own
- * deadline, lets it. */
+/* Notify the ranks that start or finalize. A rank that computes does not read
+ * its connections; its launcher or its own deadline ends it. */
 static rcx_status_t end_job(struct rcx_boot *base, int code, const char *text)
 {
     const struct socket_boot *boot = (const struct socket_boot *)base;
@@ -285,7 +286,7 @@ static rcx_status_t end_job(struct rcx_boot *base, int code, const char *text)
 
     snprintf(line, sizeof line, "rank %d ended the job with code %d%s%.150s",
              base->rank, code, *text ? ": " : "", text);
-    rcx_socket_tree_tell(&boot->tree, RCX_ERR_PEER_FAILED, line);
+    rcx_socket_tree_notify(&boot->tree, RCX_ERR_PEER_FAILED, line);
     return base->size == 1 ? RCX_OK : RCX_ERR_UNSUPPORTED;
 }
 

@@ -14,7 +14,7 @@
 
 enum {
     RCX_SOCKET_IP_BYTES = 16,
-    RCX_SOCKET_ADDRS = 16,     /* ways to one process that are tried */
+    RCX_SOCKET_ADDRS = 16,     /* addresses of a process that are tried */
     RCX_SOCKET_ADDR_TEXT = 64, /* of one address */
     RCX_SOCKET_TEXT = 256
 };
@@ -25,13 +25,13 @@ struct rcx_socket_addr {
     uint16_t port;
 };
 
-/* The ways to one process. */
+/* The addresses of one process. */
 struct rcx_socket_addrs {
     int n;
     struct rcx_socket_addr at[RCX_SOCKET_ADDRS];
 };
 
-/* Ignored if there is no room, or the address is there already. */
+/* Add an address, unless it is in the list or the list is full. */
 void rcx_socket_addrs_add(struct rcx_socket_addrs *addrs,
                           const struct rcx_socket_addr *addr);
 
@@ -56,15 +56,20 @@ bool rcx_socket_is_loopback(const struct rcx_socket_addr *addr);
 bool rcx_socket_split(const char *text, char host[RCX_SOCKET_TEXT],
                       uint16_t *port_p);
 
-/* Add the addresses of host with these ports. False: why says the reason. */
+/*
+ * Add the addresses of host with these ports. A name is looked up by the C
+ * library, on a thread of its own, until until_ns (UINT64_MAX: without a
+ * limit). False: why has the reason.
+ */
 bool rcx_socket_resolve(const char *host, const uint16_t ports[], int n_ports,
-                        struct rcx_socket_addrs *addrs, char *why,
-                        size_t bytes);
+                        uint64_t until_ns, struct rcx_socket_addrs *addrs,
+                        char *why, size_t bytes);
 
 /*
  * The addresses of this host's interfaces that are up, that of the default
  * route first; loopback if there is no other. RCX_SOCKET_IFNAME restricts them
- * to interfaces. RCX_ERR_CONFIG, logged: it names none that has an address.
+ * to the interfaces that it names. RCX_ERR_CONFIG, logged: none of these has an
+ * address.
  */
 rcx_status_t rcx_socket_interfaces(const struct rcx_log *log, uint16_t port,
                                    struct rcx_socket_addrs *addrs);
@@ -77,9 +82,16 @@ bool rcx_socket_is_restricted(void);
 int rcx_socket_listen(const struct rcx_socket_addr *addr, uint16_t port);
 /* The port that a socket is bound to. */
 uint16_t rcx_socket_port(int fd);
+/* The addresses of both ends of a connection. False: see errno. */
+bool rcx_socket_local_addr(int fd, struct rcx_socket_addr *addr_p);
+bool rcx_socket_peer_addr(int fd, struct rcx_socket_addr *addr_p);
 
 /* Begin to connect. Returns the descriptor; -1: see errno. */
 int rcx_socket_connect(const struct rcx_socket_addr *addr);
+/* The time until until_ns as poll() takes it: rounded up to milliseconds, -1
+ * for UINT64_MAX. */
+int rcx_socket_wait_ms(uint64_t until_ns);
+
 /* Accept without waiting. Returns the descriptor; -1: see errno. */
 int rcx_socket_accept(int listener);
 

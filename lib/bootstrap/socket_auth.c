@@ -112,3 +112,13 @@ bool rcx_socket_random(void *data, size_t bytes)
     }
     return true;
 }
+
+struct rcx_socket_key rcx_socket_code_of(const struct rcx_socket_key *key,
+                                         const struct rcx_socket_key *nonce,
+                                         const void *message, size_t bytes)
+{
+    const struct rcx_socket_key once =
+        rcx_socket_mac(key, nonce, sizeof *nonce);
+
+    return rcx_socket_mac(&once, message, bytes - sizeof once);
+}

@@ -19,11 +19,18 @@ struct rcx_socket_key {
 struct rcx_socket_key rcx_socket_mac(const struct rcx_socket_key *key,
                                      const void *data, size_t bytes);
 
-/* Takes the same time wherever they differ. */
+/* Compute the code of a message of the handshake, whose last field it is. nonce
+ * is the random number of the other side, so that a recorded message is of no
+ * use. */
+struct rcx_socket_key rcx_socket_code_of(const struct rcx_socket_key *key,
+                                         const struct rcx_socket_key *nonce,
+                                         const void *message, size_t bytes);
+
+/* Compare two keys, in a time that does not depend on them. */
 bool rcx_socket_same(const struct rcx_socket_key *a,
                      const struct rcx_socket_key *b);
 
-/* Fill with random bits of the kernel. False: there are none. */
+/* Store random bits of the kernel. False: it has none. */
 bool rcx_socket_random(void *data, size_t bytes);
 
 #endif

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The texts of ids, and the listener that waits between rcx_get_id() and
- * rcx_init(). The process keeps no state for it: the id has the number of the
- * descriptor, and a mark that only this listener of this process has.
+ * The texts of ids, the file of an id, and the listener that exists between
+ * rcx_get_id() and rcx_init(). The library keeps no state for the listener: the
+ * id contains its descriptor, and a mark that no other socket has.
  */
 #include "bootstrap/socket_id.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/file.h"
 #include "core/base/hash.h"
 #include "core/base/host.h"
 
@@ -221,7 +223,8 @@ int rcx_socket_listen_by_host(const struct rcx_socket_root *root)
 
     for (int i = 0; i < root->n_ports && fd < 0; i++) {
         fd = rcx_socket_listen(literal ? &addr : NULL, root->ports[i]);
-        if (fd < 0 && literal && errno == EADDRNOTAVAIL) /* translated */
+        if (fd < 0 && literal &&
+            errno == EADDRNOTAVAIL) /* address translation */
             fd = rcx_socket_listen(NULL, root->ports[i]);
         if (fd < 0 && errno != EADDRINUSE)
             break;
@@ -249,6 +252,71 @@ rcx_status_t rcx_socket_listen_anywhere(const struct rcx_log *log,
     return RCX_OK;
 }
 
+/* ---- The file of an id --------------------------------------------------- */
+
+bool rcx_socket_file_write(const char *path, const struct rcx_socket_root *root)
+{
+    char text[RCX_SOCKET_ID_BYTES], young[RCX_SOCKET_PATH + 32];
+    FILE *file = rcx_file_begin(path, young, sizeof young);
+
+    if (!file)
+        return false;
+    rcx_socket_root_print(root, text);
+    fprintf(file, "%s\n", text);
+    return rcx_file_end(file, young, path);
+}
+
+/* Open a file of this user, to which no other user can write, and no link: the
+ * folder may be one that other users write to. -1: why has the reason. */
+static int open_own(const char *path, char *why, size_t bytes)
+{
+    const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct stat s;
+
+    if (fd < 0) {
+        snprintf(why, bytes, "%s",
+                 errno == ELOOP ? "it is a link" : strerror(errno));
+        return -1;
+    }
+    if (fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_uid == geteuid() &&
+        (s.st_mode & (S_IWGRP | S_IWOTH)) == 0)
+        return fd;
+    snprintf(why, bytes, "it is not a file that this user alone can write");
+    close(fd);
+    return -1;
+}
+
+bool rcx_socket_file_read(const char *path, struct rcx_socket_root *root,
+                          char *why, size_t bytes)
+{
+    const int fd = open_own(path, why, bytes);
+    char text[RCX_SOCKET_ID_BYTES + 2] = "";
+    ssize_t n;
+
+    if (fd < 0)
+        return false;
+    n = read(fd, text, sizeof text - 1);
+    close(fd);
+    if (n > 0 && text[n - 1] == '\n' &&
+        memchr(text, '\n', (size_t)n) == text + n - 1) {
+        text[n - 1] = '\0';
+        if (rcx_socket_root_parse(text, root) && root->by == RCX_SOCKET_BY_ID)
+            return true;
+    }
+    snprintf(why, bytes, "it is not what rank 0 writes");
+    return false;
+}
+
+void rcx_socket_file_remove(const char *path, const struct rcx_socket_key *key)
+{
+    struct rcx_socket_root root;
+    char why[RCX_SOCKET_TEXT];
+
+    if (rcx_socket_file_read(path, &root, why, sizeof why) &&
+        rcx_socket_same(&root.key, key))
+        unlink(path);
+}
+
 /* ---- Making an id -------------------------------------------------------- */
 
 static bool is_any(const struct rcx_socket_addr *addr)
@@ -272,8 +340,8 @@ static rcx_status_t listen_at_host(const struct rcx_log *log,
 
     if (!*root->host || (literal && is_any(&addr)))
         return rcx_socket_listen_anywhere(log, root->ports[0], root);
-    if (!rcx_socket_resolve(root->host, root->ports, 1, &root->addrs, why,
-                            sizeof why))
+    if (!rcx_socket_resolve(root->host, root->ports, 1, UINT64_MAX,
+                            &root->addrs, why, sizeof why))
         return rcx_fail(log, RCX_ERR_LAUNCH, "rcx_get_id: %s", why);
     fd = rcx_socket_listen(literal ? &addr : NULL, root->ports[0]);
     if (fd < 0)

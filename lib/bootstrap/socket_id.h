@@ -15,7 +15,7 @@
 enum {
     RCX_SOCKET_PORTS = 4,
     RCX_SOCKET_PATH = 1024,
-    /* Text of an id that gets no shorter by leaving addresses out. */
+    /* Length of the text of an id, with NUL. */
     RCX_SOCKET_ID_BYTES = sizeof(rcx_id_t)
 };
 
@@ -29,7 +29,7 @@ struct rcx_socket_root {
     enum rcx_socket_meeting by;
     bool has_key;
     struct rcx_socket_key key; /* the secret */
-    /* by id: the ways to rank 0, and its listener */
+    /* by id: the addresses of rank 0, and its listener */
     struct rcx_socket_addrs addrs;
     pid_t pid;
     int fd;
@@ -62,5 +62,17 @@ int rcx_socket_listen_by_host(const struct rcx_socket_root *root);
 rcx_status_t rcx_socket_listen_anywhere(const struct rcx_log *log,
                                         uint16_t port,
                                         struct rcx_socket_root *root);
+
+/* Write the file, with mode 0600, in place of an existing one. False: see
+ * errno. */
+bool rcx_socket_file_write(const char *path,
+                           const struct rcx_socket_root *root);
+
+/* Read the id in the file. False: why has the reason. */
+bool rcx_socket_file_read(const char *path, struct rcx_socket_root *root,
+                          char *why, size_t bytes);
+
+/* Remove the file if it contains this secret. */
+void rcx_socket_file_remove(const char *path, const struct rcx_socket_key *key);
 
 #endif

@@ -111,6 +111,12 @@ static void make_key(const struct pair *pair, struct rcx_socket_job *job)
             job->key = mix(&job->key, value_of(of_torch[i]));
 }
 
+const struct rcx_socket_key *
+rcx_socket_job_secret(const struct rcx_socket_job *job)
+{
+    return job->root.by == RCX_SOCKET_BY_HOST ? &job->key : &job->root.key;
+}
+
 struct rcx_socket_key rcx_socket_job_key(const struct rcx_socket_job *job,
                                          const struct rcx_socket_key *secret)
 {

@@ -22,7 +22,11 @@ struct rcx_socket_job {
 rcx_status_t rcx_socket_job_find(const struct rcx_boot_args *args,
                                  struct rcx_socket_job *job);
 
-/* The key of the handshakes of a job whose root has this secret. */
+/* The secret of the job: that of its root, or by RCX_SECRET. */
+const struct rcx_socket_key *
+rcx_socket_job_secret(const struct rcx_socket_job *job);
+
+/* The key of the handshakes of a job with this secret. */
 struct rcx_socket_key rcx_socket_job_key(const struct rcx_socket_job *job,
                                          const struct rcx_socket_key *secret);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How a rank gets its place in the tree. Rank 0 may start last: others try
- * again until their deadline. Whatever answers in its place, another job, an
- * earlier one, or another program, is left.
+ * How a rank other than 0 gets its position in the tree. Rank 0 may start last:
+ * the others try again until their deadline. They ignore other processes that
+ * answer in its place: another job, an earlier one, or another program.
  */
 #include "bootstrap/socket_join.h"
 
@@ -11,17 +11,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bootstrap/socket_call.h"
-#include "bootstrap/socket_file.h"
-#include "bootstrap/socket_welcome.h"
+#include "bootstrap/socket_client.h"
+#include "bootstrap/socket_host.h"
 #include "core/base/clock.h"
 
 static const uint64_t ms_ns = 1000000;
 enum {
     SHORTEST_PAUSE_MS = 5,
     LONGEST_PAUSE_MS = 160,
-    LOST_MS = 2000,     /* how long to look for a parent that is gone */
-    OCCUPIED_MS = 10000 /* how long to wait for a port */
+    ATTEMPT_MS = 10000, /* how long to wait for an answer of rank 0 */
+    LOST_MS = 2000      /* how long to look for a parent that is gone */
 };
 
 static void pause_ms(int ms, uint64_t until_ns)
@@ -38,167 +37,67 @@ static double seconds(const struct rcx_socket_tree *t)
     return (double)t->timeout_ns / 1e9;
 }
 
-/* ---- Rank 0 -------------------------------------------------------------- */
+/* ---- The listener for children ------------------------------------------- */
 
-static rcx_status_t own_listener(struct rcx_socket_tree *t,
-                                 const struct rcx_socket_job *job,
-                                 int *listener_p)
-{
-    *listener_p = rcx_socket_own_listener(&job->root);
-    if (*listener_p >= 0)
-        return RCX_OK;
-    return rcx_fail(t->log, RCX_ERR_LAUNCH,
-                    "rank 0 has to be the process that called rcx_get_id() for "
-                    "this id, %d, and may use it once; this is process %d",
-                    (int)job->root.pid, (int)getpid());
-}
-
-/* A port may be occupied for a moment, by another context of this process or by
- * an earlier job that ends. */
-static rcx_status_t listen_by_host(struct rcx_socket_tree *t,
-                                   const struct rcx_socket_job *job,
-                                   int *listener_p)
-{
-    uint64_t until = rcx_now_ns() + OCCUPIED_MS * ms_ns;
-
-    if (t->until_ns < until)
-        until = t->until_ns;
-    for (;;) {
-        *listener_p = rcx_socket_listen_by_host(&job->root);
-        if (*listener_p >= 0)
-            return RCX_OK;
-        if (errno != EADDRINUSE || rcx_now_ns() >= until)
-            break;
-        pause_ms(LONGEST_PAUSE_MS, until);
-    }
-    return rcx_fail(t->log, RCX_ERR_LAUNCH, "rank 0 cannot listen at %s: %s%s",
-                    job->where, strerror(errno),
-                    errno == EADDRINUSE ? "; does another job use it?" : "");
-}
-
-static rcx_status_t listen_by_file(struct rcx_socket_tree *t,
-                                   struct rcx_socket_job *job, int *listener_p)
-{
-    struct rcx_socket_root id = {.has_key = true, .key = job->root.key};
-    rcx_status_t status;
-
-    if (!job->root.has_key && !rcx_socket_random(&id.key, sizeof id.key))
-        return rcx_fail(t->log, RCX_ERR_LAUNCH, "there are no random numbers");
-    status = rcx_socket_listen_anywhere(t->log, 0, &id);
-    if (status != RCX_OK)
-        return status;
-    *listener_p = id.fd;
-    job->root.key = id.key;
-    if (rcx_socket_file_write(job->root.path, &id))
-        return RCX_OK;
-    return rcx_fail(t->log, RCX_ERR_LAUNCH, "rank 0 cannot write %s: %s",
-                    job->where, strerror(errno));
-}
-
-static struct rcx_socket_key secret_of(const struct rcx_socket_job *job)
-{
-    return job->root.by == RCX_SOCKET_BY_HOST ? job->key : job->root.key;
-}
-
-rcx_status_t rcx_socket_host(struct rcx_socket_tree *t,
-                             struct rcx_socket_job *job)
-{
-    struct rcx_socket_key secret, key;
-    rcx_status_t status;
-    int listener = -1;
-
-    status = job->root.by == RCX_SOCKET_BY_ID ? own_listener(t, job, &listener)
-             : job->root.by == RCX_SOCKET_BY_FILE
-                 ? listen_by_file(t, job, &listener)
-                 : listen_by_host(t, job, &listener);
-    secret = secret_of(job);
-    key = rcx_socket_job_key(job, &secret);
-    if (status == RCX_OK && (!rcx_socket_guests_open(&t->guests, listener,
-                                                     t->epoll, &key, t->heap) ||
-                             !rcx_socket_welcome_open(t)))
-        status = rcx_fail(t->log, RCX_ERR_NOMEM,
-                          "no memory to start a job of %d ranks", t->size);
-    if (status != RCX_OK && t->guests.listener < 0)
-        rcx_socket_listener_close(listener);
-    t->guests.welcome = rcx_socket_welcome;
-    t->guests.arg = t;
-    return status;
-}
-
-void rcx_socket_unhost(struct rcx_socket_tree *t,
-                       const struct rcx_socket_job *job)
-{
-    rcx_socket_guests_close(&t->guests, t->heap);
-    if (job->root.by == RCX_SOCKET_BY_FILE && t->rank == 0)
-        rcx_socket_file_remove(job->root.path, &job->root.key);
-}
-
-/* ---- Where this rank is reached ------------------------------------------ */
-
-/* The socket at which children of this rank will connect. */
-struct doorway {
+struct child_listener {
     struct rcx_socket_tree *tree;
     const struct rcx_socket_job *job;
-    int listener; /* -1: none yet */
+    int fd; /* -1: none yet */
     struct rcx_socket_addrs addrs;
-    uint64_t token;
 };
 
-static bool local_addr(int fd, struct rcx_socket_addr *addr_p)
+/* Whether the connection fd with this local address stays within this host, and
+ * ranks on other hosts may exist: then they may not reach that address. */
+static bool is_local_only(const struct child_listener *l, int fd,
+                          const struct rcx_socket_addr *local)
 {
-    struct sockaddr_storage name = {.ss_family = AF_UNSPEC};
-    socklen_t bytes = sizeof name;
+    const struct rcx_socket_root *root = &l->job->root;
+    struct rcx_socket_addr peer, literal;
 
-    return getsockname(fd, (struct sockaddr *)&name, &bytes) == 0 &&
-           rcx_socket_addr_in((struct sockaddr *)&name, addr_p);
+    if (!rcx_socket_peer_addr(fd, &peer) ||
+        memcmp(peer.ip, local->ip, sizeof peer.ip) != 0)
+        return false;
+    /* the user gave the loopback address, or rank 0 has no other one */
+    return !rcx_socket_is_loopback(local) ||
+           (root->by == RCX_SOCKET_BY_HOST &&
+            !rcx_socket_ip_parse(root->host, &literal));
 }
 
-/* Whether ranks of other hosts may exist, though this one reached rank 0 by
- * loopback: the name of its own host often means loopback. */
-static bool is_half_known(const struct doorway *d,
-                          const struct rcx_socket_addr *addr)
-{
-    struct rcx_socket_addr literal;
-
-    return rcx_socket_is_loopback(addr) &&
-           d->job->root.by == RCX_SOCKET_BY_HOST &&
-           !rcx_socket_ip_parse(d->job->root.host, &literal);
-}
-
-/* Listen where the connection fd to rank 0 ends. */
-static bool listen_like(struct doorway *d, int fd)
+/* Listen at the local address of the connection fd to rank 0, or at all
+ * addresses if other hosts may not reach that one. */
+static bool listen_like(struct child_listener *l, int fd)
 {
     struct rcx_socket_addr local, *only = &local;
     struct rcx_socket_addrs others = {.n = 0};
 
-    if (!local_addr(fd, &local))
+    if (!rcx_socket_local_addr(fd, &local))
         return false;
-    d->addrs = (struct rcx_socket_addrs){.n = 1, .at = {local}};
+    l->addrs = (struct rcx_socket_addrs){.n = 1, .at = {local}};
     if (rcx_socket_is_restricted()) {
-        if (rcx_socket_interfaces(d->tree->log, 0, &d->addrs) != RCX_OK)
+        if (rcx_socket_interfaces(l->tree->log, 0, &l->addrs) != RCX_OK)
             return false;
-        only = d->addrs.n == 1 ? &d->addrs.at[0] : NULL;
-    } else if (is_half_known(d, &local)) {
-        rcx_socket_interfaces(d->tree->log, 0, &others);
+        only = l->addrs.n == 1 ? &l->addrs.at[0] : NULL;
+    } else if (is_local_only(l, fd, &local)) {
+        rcx_socket_interfaces(l->tree->log, local.port, &others);
         for (int i = 0; i < others.n; i++)
-            rcx_socket_addrs_add(&d->addrs, &others.at[i]);
+            rcx_socket_addrs_add(&l->addrs, &others.at[i]);
         only = NULL;
     }
-    d->listener = rcx_socket_listen(only, 0);
-    return d->listener >= 0;
+    l->fd = rcx_socket_listen(only, 0);
+    return l->fd >= 0;
 }
 
-/* For struct rcx_socket_call: the hello has the place of the listener. */
+/* For struct rcx_socket_client: add the place of the listener to the hello. */
 static bool prepare(struct rcx_socket_hello *hello, int fd, void *arg)
 {
-    struct doorway *d = arg;
+    struct child_listener *l = arg;
     struct rcx_socket_place *place = &hello->place;
 
-    if (d->listener < 0 && !listen_like(d, fd))
+    if (l->fd < 0 && !listen_like(l, fd))
         return false;
-    place->port = rcx_socket_port(d->listener);
-    for (int i = 0; i < d->addrs.n && i < RCX_SOCKET_ADVERTISED; i++) {
-        memcpy(place->ips[i], d->addrs.at[i].ip, sizeof place->ips[i]);
+    place->port = rcx_socket_port(l->fd);
+    for (int i = 0; i < l->addrs.n && i < RCX_SOCKET_ADVERTISED; i++) {
+        memcpy(place->ips[i], l->addrs.at[i].ip, sizeof place->ips[i]);
         place->n_addrs = (uint16_t)(i + 1);
     }
     return true;
@@ -216,44 +115,75 @@ static void read_place(const struct rcx_socket_place *place,
     }
 }
 
-/* ---- Other ranks --------------------------------------------------------- */
+/* ---- Finding rank 0 ------------------------------------------------------ */
 
-/* Find the addresses of rank 0, and the key. False: why says the reason. */
+static bool read_file(const struct rcx_socket_root *root,
+                      struct rcx_socket_root *id, char *why, size_t bytes)
+{
+    if (!rcx_socket_file_read(root->path, id, why, bytes))
+        return false;
+    if (!root->has_key || rcx_socket_same(&id->key, &root->key))
+        return true;
+    snprintf(why, bytes, "the file is of another job");
+    return false;
+}
+
+/* Find the addresses of rank 0, and the key. False: client->why has the reason,
+ * unless it has that of an attempt to connect. */
 static bool locate(const struct rcx_socket_job *job,
-                   struct rcx_socket_call *call, struct rcx_socket_addrs *addrs)
+                   struct rcx_socket_client *client,
+                   struct rcx_socket_addrs *addrs)
 {
     const struct rcx_socket_root *root = &job->root;
-    struct rcx_socket_key secret = secret_of(job);
+    const struct rcx_socket_key *secret = rcx_socket_job_secret(job);
     struct rcx_socket_root id;
+    char why[RCX_SOCKET_TEXT] = "";
+    bool found = true;
 
     addrs->n = 0;
     if (root->by == RCX_SOCKET_BY_ID) {
         *addrs = root->addrs;
     } else if (root->by == RCX_SOCKET_BY_HOST) {
-        if (!rcx_socket_resolve(root->host, root->ports, root->n_ports, addrs,
-                                call->why, sizeof call->why))
-            return false;
+        found = rcx_socket_resolve(root->host, root->ports, root->n_ports,
+                                   client->until_ns, addrs, why, sizeof why);
     } else {
-        if (!rcx_socket_file_read(root->path, &id, call->why, sizeof call->why))
-            return false;
-        if (root->has_key && !rcx_socket_same(&id.key, &root->key)) {
-            snprintf(call->why, sizeof call->why, "the file is of another job");
-            return false;
+        found = read_file(root, &id, why, sizeof why);
+        if (found) {
+            secret = &id.key;
+            *addrs = id.addrs;
         }
-        secret = id.key;
-        *addrs = id.addrs;
     }
-    call->key = rcx_socket_job_key(job, &secret);
-    return true;
+    if (found)
+        client->key = rcx_socket_job_key(job, secret);
+    else if (client->weight == 0)
+        memcpy(client->why, why, sizeof client->why);
+    return found;
 }
 
 static rcx_status_t not_found(const struct rcx_socket_tree *t,
                               const struct rcx_socket_job *job,
-                              const struct rcx_socket_call *call)
+                              const struct rcx_socket_client *client)
 {
     return rcx_fail(t->log, RCX_ERR_TIMEOUT,
-                    "rank %d did not find rank 0 at %s within %.3g s: %s",
-                    t->rank, job->where, seconds(t), call->why);
+                    "rank %d did not find rank 0 at %s within %.3g s: %s; rank "
+                    "0 has not started, or its rcx_init() has failed before",
+                    t->rank, job->where, seconds(t), client->why);
+}
+
+static rcx_status_t parent_lost(const struct rcx_socket_tree *t, int parent,
+                                const struct rcx_socket_client *client)
+{
+    return rcx_fail(t->log, RCX_ERR_PEER_FAILED,
+                    "rank %d ended, or cannot be reached from rank %d: %s",
+                    parent, t->rank, client->why);
+}
+
+static rcx_status_t parent_silent(const struct rcx_socket_tree *t, int parent,
+                                  const struct rcx_socket_client *client)
+{
+    return rcx_fail(t->log, RCX_ERR_TIMEOUT,
+                    "rank %d did not answer rank %d within %.3g s: %s", parent,
+                    t->rank, seconds(t), client->why);
 }
 
 static rcx_status_t refused(const struct rcx_socket_tree *t,
@@ -266,57 +196,84 @@ static rcx_status_t refused(const struct rcx_socket_tree *t,
                     "%s", reply->text);
 }
 
+/* ---- Joining ------------------------------------------------------------- */
+
 /* Take over the connection to the parent, and let children connect. */
-static rcx_status_t take_place(struct rcx_socket_tree *t, struct doorway *d,
-                               const struct rcx_socket_call *call, int fd,
+static rcx_status_t take_place(struct rcx_socket_tree *t,
+                               struct child_listener *l,
+                               const struct rcx_socket_key *key, int fd,
                                const struct rcx_socket_reply *reply)
 {
+    const int listener = l->fd;
+
     rcx_socket_tree_place(t, reply->position);
     rcx_socket_link_open(&t->parent, fd, reply->rank, 0);
+    l->fd = -1;
     if (t->n_children == 0) {
-        rcx_socket_listener_close(d->listener);
-        d->listener = -1;
+        rcx_socket_listener_close(listener);
         return RCX_OK;
     }
-    if (!rcx_socket_guests_open(&t->guests, d->listener, t->epoll, &call->key,
-                                t->heap))
-        return rcx_fail(t->log, RCX_ERR_NOMEM,
-                        "no memory to start a job of %d ranks", t->size);
-    t->guests.welcome = rcx_socket_welcome;
-    t->guests.arg = t;
-    return RCX_OK;
+    return rcx_socket_accept_children(t, listener, key)
+               ? RCX_OK
+               : rcx_fail(t->log, RCX_ERR_NOMEM,
+                          "no memory to start a job of %d ranks", t->size);
 }
 
-/* Ask rank 0, and then the parent. RCX_IN_PROGRESS: not possible now. Sets
- * *parent_p to the rank that could not be reached. */
-static rcx_status_t try_once(struct rcx_socket_tree *t,
+/* Ask rank 0. An attempt is short, as what is silent at the address may be a
+ * process of an earlier job that is stopped. */
+static rcx_status_t ask_root(struct rcx_socket_tree *t,
                              const struct rcx_socket_job *job,
-                             struct doorway *d, struct rcx_socket_call *call,
-                             int *parent_p)
+                             struct rcx_socket_client *client,
+                             struct rcx_socket_reply *reply, int *fd_p)
+{
+    const uint64_t until = rcx_now_ns() + ATTEMPT_MS * ms_ns;
+    struct rcx_socket_addrs addrs;
+
+    client->until_ns = t->until_ns;
+    if (!locate(job, client, &addrs))
+        return RCX_IN_PROGRESS;
+    if (until < client->until_ns)
+        client->until_ns = until;
+    client->prepare = prepare;
+    client->hello.purpose = RCX_SOCKET_JOIN;
+    return rcx_socket_client_connect(client, &addrs, reply, fd_p);
+}
+
+static rcx_status_t ask_parent(struct rcx_socket_tree *t,
+                               struct rcx_socket_client *client,
+                               struct rcx_socket_reply *reply, int *fd_p)
 {
     struct rcx_socket_addrs addrs;
-    struct rcx_socket_reply reply = {.verdict = 0};
-    rcx_status_t status = RCX_IN_PROGRESS;
-    int fd = -1;
 
-    call->prepare = prepare;
-    call->hello.purpose = RCX_SOCKET_JOIN;
-    if (!locate(job, call, &addrs))
-        return RCX_IN_PROGRESS;
-    status = rcx_socket_call(call, &addrs, &reply, &fd);
+    client->until_ns = t->until_ns;
+    client->prepare = NULL;
+    client->hello.purpose = RCX_SOCKET_ATTACH;
+    client->hello.position = reply->position;
+    read_place(&reply->place, &addrs);
+    return rcx_socket_client_connect(client, &addrs, reply, fd_p);
+}
+
+/* Ask rank 0, and then the parent. RCX_IN_PROGRESS: not possible now; no
+ * other error is to be tried again. Sets *parent_p to the rank that rank 0
+ * named as the parent. */
+static rcx_status_t try_once(struct rcx_socket_tree *t,
+                             const struct rcx_socket_job *job,
+                             struct child_listener *l,
+                             struct rcx_socket_client *client, int *parent_p)
+{
+    struct rcx_socket_reply reply = {.verdict = 0};
+    int fd = -1;
+    rcx_status_t status = ask_root(t, job, client, &reply, &fd);
+
     if (status == RCX_OK && reply.verdict == RCX_SOCKET_REDIRECTED) {
         close(fd);
-        call->prepare = NULL;
-        call->hello.purpose = RCX_SOCKET_ATTACH;
-        call->hello.position = reply.position;
         *parent_p = reply.place.rank;
-        read_place(&reply.place, &addrs);
-        status = rcx_socket_call(call, &addrs, &reply, &fd);
+        status = ask_parent(t, client, &reply, &fd);
     }
     if (status != RCX_OK)
-        return status;
+        return RCX_IN_PROGRESS;
     if (reply.verdict == RCX_SOCKET_ATTACHED)
-        return take_place(t, d, call, fd, &reply);
+        return take_place(t, l, &client->key, fd, &reply);
     close(fd);
     return reply.verdict == RCX_SOCKET_REFUSED ? refused(t, &reply)
                                                : RCX_IN_PROGRESS;
@@ -325,32 +282,26 @@ static rcx_status_t try_once(struct rcx_socket_tree *t,
 /* Try until it has succeeded. */
 static rcx_status_t try_long(struct rcx_socket_tree *t,
                              const struct rcx_socket_job *job,
-                             struct doorway *d, struct rcx_socket_call *call)
+                             struct child_listener *l,
+                             struct rcx_socket_client *client)
 {
     uint64_t lost_ns = UINT64_MAX; /* when to stop looking for the parent */
     int ms = SHORTEST_PAUSE_MS;
     int parent = -1;
 
     for (;;) {
-        const rcx_status_t status = try_once(t, job, d, call, &parent);
+        const rcx_status_t status = try_once(t, job, l, client, &parent);
 
-        if (status != RCX_IN_PROGRESS && status != RCX_ERR_TIMEOUT)
+        if (status != RCX_IN_PROGRESS)
             return status;
-        if (status == RCX_ERR_TIMEOUT || rcx_now_ns() >= t->until_ns)
-            return parent < 0
-                       ? not_found(t, job, call)
-                       : rcx_fail(t->log, RCX_ERR_TIMEOUT,
-                                  "rank %d did not answer rank %d "
-                                  "within %.3g s: %s",
-                                  parent, t->rank, seconds(t), call->why);
         if (parent >= 0 && lost_ns == UINT64_MAX)
             lost_ns = rcx_now_ns() + LOST_MS * ms_ns;
         if (rcx_now_ns() >= lost_ns)
-            return rcx_fail(t->log, RCX_ERR_PEER_FAILED,
-                            "rank %d ended, or cannot be reached from rank "
-                            "%d: %s",
-                            parent, t->rank, call->why);
+            return parent_lost(t, parent, client);
         pause_ms(ms, t->until_ns);
+        if (rcx_now_ns() >= t->until_ns)
+            return parent < 0 ? not_found(t, job, client)
+                              : parent_silent(t, parent, client);
         ms *= ms < LONGEST_PAUSE_MS ? 2 : 1;
     }
 }
@@ -358,24 +309,22 @@ static rcx_status_t try_long(struct rcx_socket_tree *t,
 rcx_status_t rcx_socket_join(struct rcx_socket_tree *t,
                              const struct rcx_socket_job *job)
 {
-    struct doorway d = {.tree = t, .job = job, .listener = -1};
-    struct rcx_socket_call call = {
-        .until_ns = t->until_ns, .arg = &d, .why = "no answer"};
-    struct rcx_socket_hello *hello = &call.hello;
+    struct child_listener l = {.tree = t, .job = job, .fd = -1};
+    struct rcx_socket_client client = {.arg = &l, .why = "no answer"};
+    struct rcx_socket_hello *hello = &client.hello;
     rcx_status_t status = RCX_OK;
 
     if (!rcx_socket_random(&hello->token, sizeof hello->token))
         return rcx_fail(t->log, RCX_ERR_LAUNCH, "there are no random numbers");
     if (rcx_socket_is_restricted())
-        status = rcx_socket_interfaces(t->log, 0, &d.addrs);
+        status = rcx_socket_interfaces(t->log, 0, &l.addrs);
     if (status != RCX_OK)
         return status;
     hello->size = t->size;
     hello->place.rank = t->rank;
     hello->place.pid = (int32_t)getpid();
     gethostname(hello->place.host, sizeof hello->place.host - 1);
-    status = try_long(t, job, &d, &call);
-    if (t->guests.listener < 0)
-        rcx_socket_listener_close(d.listener);
+    status = try_long(t, job, &l, &client);
+    rcx_socket_listener_close(l.fd);
     return status;
 }

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Steps over the tree: parts go up to rank 0, and all of them down again, to
- * each child while they arrive from the parent. No call blocks but epoll_wait.
- * A descriptor stays open until the tree is closed, whatever the other side
- * does: another thread may be about to send on it.
+ * each child while they arrive from the parent. Only epoll_wait blocks.
+ * Descriptors stay open until the tree is closed, as another thread may send on
+ * them (rcx_socket_tree_notify).
  */
 #include "bootstrap/socket_tree.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +16,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "bootstrap/socket_end.h"
+#include "bootstrap/socket_failure.h"
 #include "core/base/clock.h"
 
 enum { PARENT = RCX_SOCKET_FAN, EVENTS = 64 };
@@ -32,7 +31,7 @@ void rcx_socket_tree_init(struct rcx_socket_tree *t, struct rcx_heap *heap,
                                   .rank = rank,
                                   .size = size,
                                   .epoll = -1,
-                                  .guests.listener = -1};
+                                  .server.listener = -1};
     rcx_socket_link_open(&t->parent, -1, -1, 0);
     for (int i = 0; i < RCX_SOCKET_FAN; i++)
         rcx_socket_link_open(&t->children[i], -1, -1, 0);
@@ -74,7 +73,7 @@ static void close_link(struct rcx_socket_tree *t, struct rcx_socket_link *link)
 
 void rcx_socket_tree_close(struct rcx_socket_tree *t)
 {
-    rcx_socket_guests_close(&t->guests, t->heap);
+    rcx_socket_server_close(&t->server, t->heap);
     close_link(t, &t->parent);
     for (int i = 0; i < RCX_SOCKET_FAN; i++)
         close_link(t, &t->children[i]);
@@ -111,7 +110,7 @@ bool rcx_socket_is_served(const struct rcx_socket_tree *t,
     return bytes > 0 && link->sent == bytes;
 }
 
-/* Send what there is of the frame. An error shows when link is read. */
+/* Send as much of the frame as possible. Reading link finds errors. */
 static void send_frame(struct rcx_socket_tree *t, struct rcx_socket_link *link)
 {
     const bool up = link == &t->parent;
@@ -176,7 +175,7 @@ static void take_frame(struct rcx_socket_tree *t, struct rcx_socket_link *link)
     else if (link->head.kind == RCX_SOCKET_HERE)
         link->has_answered = true;
     else
-        rcx_socket_take_word(t, link);
+        rcx_socket_take_control(t, link);
     rcx_heap_free(t->heap, link->body);
     link->body = NULL;
     link->head_got = link->body_got = 0;
@@ -195,7 +194,7 @@ static void begin_body(struct rcx_socket_tree *t, struct rcx_socket_link *link)
     unsigned char *body = NULL;
 
     if (link->head.bytes > most) {
-        rcx_socket_fail_garbled(t, link);
+        rcx_socket_fail_malformed(t, link);
         return;
     }
     if (link->head.bytes > 0)
@@ -296,7 +295,7 @@ static bool is_sent(const struct rcx_socket_tree *t,
     return frame_bytes(t, link) == 0 || link->sent == sizeof t->head + there;
 }
 
-/* Send what is possible, and wait for what is not. */
+/* Send as much as possible, and wait for the events that are needed. */
 static void flush(struct rcx_socket_tree *t, struct rcx_socket_link *link,
                   uint64_t mark)
 {
@@ -323,8 +322,8 @@ static void turn_around(struct rcx_socket_tree *t)
         t->all_are_here(t->arg);
 }
 
-/* Do all that is possible without waiting. What arrives between receiving and
- * flushing shows in the next epoll_wait. */
+/* Receive and send as much as possible without waiting. Data that arrives
+ * between receiving and flushing is found by the next epoll_wait. */
 static void pump(struct rcx_socket_tree *t)
 {
     for (int i = 0; i < t->n_children; i++)
@@ -387,32 +386,19 @@ static void end_step(struct rcx_socket_tree *t, unsigned char **all_p,
     t->parent.head_got = t->parent.body_got = 0;
 }
 
-static int wait_ms(uint64_t until_ns)
-{
-    const uint64_t now = rcx_now_ns();
-
-    if (until_ns == UINT64_MAX)
-        return -1;
-    if (until_ns <= now)
-        return 0;
-    return until_ns - now > UINT64_C(1000000) * INT_MAX
-               ? INT_MAX
-               : (int)((until_ns - now + 999999) / 1000000);
-}
-
 void rcx_socket_tree_wait(struct rcx_socket_tree *t, uint64_t until_ns)
 {
     enum { TIDY_MS = 20 };
     struct epoll_event events[EVENTS];
-    int ms = wait_ms(until_ns);
+    int ms = rcx_socket_wait_ms(until_ns);
     int n;
 
-    if (rcx_socket_guests_tidy(&t->guests) && (ms < 0 || ms > TIDY_MS))
+    if (rcx_socket_server_tidy(&t->server) && (ms < 0 || ms > TIDY_MS))
         ms = TIDY_MS;
     n = epoll_wait(t->epoll, events, EVENTS, ms);
     for (int i = 0; i < n; i++)
-        if (events[i].data.u64 >= RCX_SOCKET_EV_GUEST)
-            rcx_socket_guests_event(&t->guests, (uint32_t)events[i].data.u64);
+        if (events[i].data.u64 >= RCX_SOCKET_EV_PENDING)
+            rcx_socket_server_event(&t->server, (uint32_t)events[i].data.u64);
 }
 
 rcx_status_t rcx_socket_tree_step(struct rcx_socket_tree *t, const void *part,

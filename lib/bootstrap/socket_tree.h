@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A tree of TCP connections between the ranks of a job, and what goes over it:
- * steps, in each of which all ranks give a part and get those of all. The tree
- * has the order in which ranks came to rank 0: the parent of the one at
- * position k is at (k - 1) / RCX_SOCKET_FAN, so it has always come before.
+ * A tree of TCP connections between the ranks of a job. In a step over the tree
+ * each rank gives a part and gets the parts of all. Positions are the order in
+ * which ranks have connected to rank 0: the parent of position k is at
+ * (k - 1) / RCX_SOCKET_FAN, so it has connected before.
  */
 #ifndef RCX_BOOTSTRAP_SOCKET_TREE_H
 #define RCX_BOOTSTRAP_SOCKET_TREE_H
 
-#include "bootstrap/socket_guest.h"
+#include "bootstrap/socket_server.h"
 #include "bootstrap/socket_wire.h"
 #include "core/base/heap.h"
 #include "core/base/log.h"
@@ -45,14 +45,14 @@ struct rcx_socket_tree {
     int64_t timeout_ns; /* for the whole of opening; 0: none */
     uint64_t until_ns;  /* deadline of opening */
     int epoll;          /* -1: none */
-    struct rcx_socket_guests guests;
+    struct rcx_socket_server server;
     struct rcx_socket_link parent; /* not of rank 0 */
     struct rcx_socket_link children[RCX_SOCKET_FAN];
     int n_children;
     struct rcx_socket_arrival *arrivals; /* of rank 0, while it opens */
     int *position_of;                    /* of rank 0: by rank; -1: none */
     int n_arrived;
-    void (*all_are_here)(void *arg); /* of rank 0: called before it tells */
+    void (*all_are_here)(void *arg); /* of rank 0: called before it sends */
     void *arg;
     /* the step */
     uint32_t step; /* its number */
@@ -63,8 +63,8 @@ struct rcx_socket_tree {
     unsigned char *all; /* the parts of all; rank 0: up */
     size_t all_got;
     bool is_all_known;               /* head is that of the frame down */
-    uint64_t query_ns;               /* when children were asked; 0: not */
-    uint64_t overdue_ns;             /* when the parent was told; 0: not */
+    uint64_t query_ns;               /* when children were queried; 0: not */
+    uint64_t overdue_ns;             /* when rank 0 was notified; 0: not */
     int64_t overdue_of;              /* the deadline that passed */
     bool has_deadline;               /* it is a part of opening */
     struct rcx_socket_failure found; /* by a handshake; status 0: none */
@@ -85,7 +85,7 @@ void rcx_socket_link_open(struct rcx_socket_link *link, int fd, int rank,
 struct rcx_socket_link *rcx_socket_tree_slot(struct rcx_socket_tree *t,
                                              int position);
 
-/* What a step's wait calls in between; NULL: nothing. */
+/* Work to do while a step waits. go_on NULL: none. */
 struct rcx_socket_work {
     bool (*go_on)(void *arg);
     void *arg;
@@ -96,23 +96,23 @@ struct rcx_socket_work {
  * rcx_parts_pack(), in any order. has_deadline: until tree->until_ns.
  * RCX_IN_PROGRESS: go_on returned false; call it again to continue. *all_p is
  * freed by the caller; NULL if all parts are empty. Other errors are logged,
- * and have been told to other ranks.
+ * and have been sent to other ranks.
  */
 rcx_status_t rcx_socket_tree_step(struct rcx_socket_tree *t, const void *part,
                                   size_t bytes, bool has_deadline,
                                   const struct rcx_socket_work *work,
                                   unsigned char **all_p, size_t *all_bytes_p);
 
-/* The start has failed. Log it, tell neighbours, and return status. Without
- * effect, but for the return, if it has failed before. */
+/* Set the failure of the start, log it and notify the neighbours. Returns the
+ * first failure; a later one has no other effect. */
 rcx_status_t rcx_socket_tree_fail(struct rcx_socket_tree *t,
                                   rcx_status_t status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Send a failure to the neighbours, whatever this rank does, without waiting.
- * From any thread. */
-void rcx_socket_tree_tell(const struct rcx_socket_tree *t, rcx_status_t status,
-                          const char *text);
+/* Send a failure to the neighbours, without waiting. From any thread, also
+ * during a step. */
+void rcx_socket_tree_notify(const struct rcx_socket_tree *t,
+                            rcx_status_t status, const char *text);
 
 void rcx_socket_tree_close(struct rcx_socket_tree *t);
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What processes send each other at start. First a handshake, by which both
- * prove that they know the secret of the job:
+ * The messages of a start. A connection begins with a handshake, by which both
+ * sides prove that they know the secret of the job:
  *
  *     server   banner: a random number
  *     client   hello: rank, address, another random number; and a code of all
  *              of it and the banner by the secret
- *     server   reply: where the client belongs; and a code as well
+ *     server   reply: position and parent of the client; and a code
  *
- * The server closes a connection whose hello is wrong, without a reply. Then
- * frames, whose senders are known: a head, and a body.
+ * The server closes a connection with a wrong code without a reply. After the
+ * handshake both sides send frames: a head and a body.
  */
 #ifndef RCX_BOOTSTRAP_SOCKET_WIRE_H
 #define RCX_BOOTSTRAP_SOCKET_WIRE_H
@@ -29,8 +29,8 @@ struct rcx_socket_banner {
     struct rcx_socket_key nonce;
 };
 
-/* Where a rank listens. Numbers have the order of bytes of the job's hosts,
- * which is one. */
+/* Where a rank listens. Numbers have the byte order of the hosts, which is the
+ * same on all. */
 struct rcx_socket_place {
     int32_t rank;
     int32_t pid;
@@ -42,7 +42,7 @@ struct rcx_socket_place {
 };
 
 enum rcx_socket_purpose {
-    RCX_SOCKET_JOIN = 1, /* to rank 0: where do I belong? */
+    RCX_SOCKET_JOIN = 1, /* to rank 0: asks for a position */
     RCX_SOCKET_ATTACH    /* to the parent */
 };
 
@@ -73,20 +73,14 @@ struct rcx_socket_reply {
     struct rcx_socket_key code;
 };
 
-/* Compute the code of a hello or reply, whose last field it is. nonce is the
- * other side's, by which nobody can use a code again. */
-struct rcx_socket_key rcx_socket_code_of(const struct rcx_socket_key *key,
-                                         const struct rcx_socket_key *nonce,
-                                         const void *message, size_t bytes);
-
 /* ---- Frames -------------------------------------------------------------- */
 
 enum rcx_socket_frame_kind {
     RCX_SOCKET_GATHER = 1, /* up: the parts of a subtree */
     RCX_SOCKET_ALL,        /* down: the parts of all ranks */
-    RCX_SOCKET_QUERY,      /* down: are you in this step? */
-    RCX_SOCKET_HERE,       /* yes, but other ranks are missing; to a query, and
-                              to OVERDUE */
+    RCX_SOCKET_QUERY,      /* down: asks for HERE */
+    RCX_SOCKET_HERE,       /* this rank waits for others; answers QUERY and
+                              OVERDUE */
     RCX_SOCKET_OVERDUE,    /* up: a deadline has passed; a struct absent */
     RCX_SOCKET_FAILED      /* up and down: a struct failure ends the start */
 };
@@ -107,5 +101,13 @@ struct rcx_socket_failure {
     int32_t status;
     char text[RCX_SOCKET_TEXT];
 };
+
+/* Both ends have the same layout, without gaps. */
+_Static_assert(sizeof(struct rcx_socket_banner) == 24 &&
+                   sizeof(struct rcx_socket_place) == 112 &&
+                   sizeof(struct rcx_socket_hello) == 168 &&
+                   sizeof(struct rcx_socket_reply) == 400 &&
+                   sizeof(struct rcx_socket_head) == 16,
+               "a message of the handshake has gaps");
 
 #endif

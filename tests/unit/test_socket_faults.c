@@ -6,6 +6,7 @@
  */
 #include "socket_ranks.h"
 
+#include <netdb.h>
 #include <netinet/in.h>
 #include <sys/stat.h>
 #include <sys/socket.h>
@@ -351,6 +352,34 @@ a_rank_without_memory_leaves_nothing_and_ends_the_start(void **state)
 
 /* ---- Roots --------------------------------------------------------------- */
 
+/* A name service that is silent about one name, and knows no other. */
+int __wrap_getaddrinfo(const char *host, const char *service,
+                       const struct addrinfo *hints, struct addrinfo **found_p);
+int __wrap_getaddrinfo(const char *host, const char *service,
+                       const struct addrinfo *hints, struct addrinfo **found_p)
+{
+    (void)service;
+    (void)hints;
+    (void)found_p;
+    if (strcmp(host, "silent.invalid") == 0)
+        sleep(2 * PATIENCE_S);
+    return EAI_NONAME;
+}
+
+static void set_root(const char *root, const char *rank)
+{
+    setenv("RCX_ROOT", root, 1);
+    setenv("RCX_RANK", rank, 1);
+    setenv("RCX_SIZE", "2", 1);
+}
+
+static void unset_root(void)
+{
+    unsetenv("RCX_ROOT");
+    unsetenv("RCX_RANK");
+    unsetenv("RCX_SIZE");
+}
+
 /* A process whose environment names the root and its rank. */
 static void run_with_root(const char *root, const char *rank,
                           rcx_status_t status, const char *words)
@@ -359,13 +388,9 @@ static void run_with_root(const char *root, const char *rank,
     const struct start start = {.timeout_ns = INT64_C(300000000),
                                 .by_environment = true};
 
-    setenv("RCX_ROOT", root, 1);
-    setenv("RCX_RANK", rank, 1);
-    setenv("RCX_SIZE", "2", 1);
+    set_root(root, rank);
     ranks_start(ranks, 1, &start, whole_life);
-    unsetenv("RCX_ROOT");
-    unsetenv("RCX_RANK");
-    unsetenv("RCX_SIZE");
+    unset_root();
     end_told(ranks, status, words);
 }
 
@@ -383,8 +408,30 @@ static void a_port_of_another_program_is_said_by_rank_0(void **state)
     run_with_root(root, "1", RCX_ERR_TIMEOUT, "no answer");
     close(fd);
     run_with_root(root, "1", RCX_ERR_TIMEOUT, "Connection refused");
-    run_with_root("nohost.invalid:7", "1", RCX_ERR_TIMEOUT,
-                  "did not find rank 0 at nohost.invalid:7");
+    run_with_root("unknown.invalid:7", "1", RCX_ERR_TIMEOUT,
+                  "did not find rank 0 at unknown.invalid:7");
+}
+
+/* The lookup that goes on has a descriptor. */
+static void
+a_name_service_that_is_silent_does_not_stop_the_deadline(void **state)
+{
+    struct ranks *ranks = ranks_new();
+    const struct outcome *o = &ranks->outcomes[0];
+    const struct start start = {.timeout_ns = INT64_C(300000000),
+                                .by_environment = true};
+
+    (void)state;
+    set_root("silent.invalid:7", "1");
+    ranks_start(ranks, 1, &start, whole_life);
+    unset_root();
+    ranks_end(ranks);
+    assert_int_equal(RCX_ERR_TIMEOUT, o->status);
+    assert_int_equal(1, o->lines);
+    assert_non_null(strstr(o->line, "the name service did not answer"));
+    assert_true(o->is_clean);
+    assert_int_equal(1, o->descriptors);
+    ranks_free(ranks);
 }
 
 static void a_file_that_does_not_come_or_is_another_jobs_is_said(void **state)
@@ -460,6 +507,8 @@ int main(void)
         cmocka_unit_test(
             a_rank_without_memory_leaves_nothing_and_ends_the_start),
         cmocka_unit_test(a_port_of_another_program_is_said_by_rank_0),
+        cmocka_unit_test(
+            a_name_service_that_is_silent_does_not_stop_the_deadline),
         cmocka_unit_test(a_file_that_does_not_come_or_is_another_jobs_is_said),
         cmocka_unit_test(only_the_maker_of_an_id_is_its_rank_0),
     };

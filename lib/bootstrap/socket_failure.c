@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How a start ends without success. The first rank whose deadline passes tells
- * rank 0, which knows what ranks have not come. If all have, it asks down the
- * tree what ranks are in the step: one that does not answer is named by its
- * parent. The rank that decides tells its neighbours, and these theirs, so all
- * that are alive log the same line.
+ * How a start fails. The first rank whose deadline passes reports to rank 0,
+ * which knows the ranks that have not come. If all have come, rank 0 sends a
+ * query down the tree; a parent names a child that does not answer. The failure
+ * is passed on along the tree, so all living ranks log the same line.
  */
-#include "bootstrap/socket_end.h"
+#include "bootstrap/socket_failure.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -32,24 +31,22 @@ bool rcx_socket_has_all_below(const struct rcx_socket_tree *t)
     return true;
 }
 
-/* ---- Telling ------------------------------------------------------------- */
+/* ---- Notification -------------------------------------------------------- */
 
-/* Whether no frame to link is sent in part. */
+/* Whether no frame to link has been sent in part. */
 static bool is_between_frames(const struct rcx_socket_tree *t,
                               const struct rcx_socket_link *link)
 {
     return link->sent == 0 || rcx_socket_is_served(t, link);
 }
 
-/* Send a frame whose body is short. It is lost if the other side does not
+/* Send a control frame, without waiting. It is lost if the other side does not
  * read. */
-static void send_word(const struct rcx_socket_tree *t,
-                      const struct rcx_socket_link *link,
-                      enum rcx_socket_frame_kind kind, const void *body,
-                      size_t bytes)
+static void send_control(const struct rcx_socket_link *link,
+                         enum rcx_socket_frame_kind kind, const void *body,
+                         size_t bytes)
 {
-    const struct rcx_socket_head head = {
-        .kind = kind, .step = t->step, .bytes = bytes};
+    const struct rcx_socket_head head = {.kind = kind, .bytes = bytes};
     char frame[sizeof head + sizeof(struct rcx_socket_failure)];
 
     if (link->fd < 0)
@@ -60,36 +57,36 @@ static void send_word(const struct rcx_socket_tree *t,
     send(link->fd, frame, sizeof head + bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-void rcx_socket_tree_tell(const struct rcx_socket_tree *t, rcx_status_t status,
-                          const char *text)
+void rcx_socket_tree_notify(const struct rcx_socket_tree *t,
+                            rcx_status_t status, const char *text)
 {
     struct rcx_socket_failure failure = {.status = status};
 
     snprintf(failure.text, sizeof failure.text, "%s", text);
-    send_word(t, &t->parent, RCX_SOCKET_FAILED, &failure, sizeof failure);
+    send_control(&t->parent, RCX_SOCKET_FAILED, &failure, sizeof failure);
     for (int i = 0; i < t->n_children; i++)
-        send_word(t, &t->children[i], RCX_SOCKET_FAILED, &failure,
-                  sizeof failure);
+        send_control(&t->children[i], RCX_SOCKET_FAILED, &failure,
+                     sizeof failure);
 }
 
-/* Tell all links but one; not within another frame, where the end of the
- * connection has to be enough. */
-static void tell_neighbours(const struct rcx_socket_tree *t,
-                            const struct rcx_socket_link *but)
+/* Notify all links except one. A link to which a frame has been sent in part
+ * learns of the failure when the connection ends. */
+static void notify_neighbours(const struct rcx_socket_tree *t,
+                              const struct rcx_socket_link *but)
 {
     struct rcx_socket_failure failure = {.status = t->failure};
 
     memcpy(failure.text, t->why, sizeof failure.text);
     if (&t->parent != but && is_between_frames(t, &t->parent))
-        send_word(t, &t->parent, RCX_SOCKET_FAILED, &failure, sizeof failure);
+        send_control(&t->parent, RCX_SOCKET_FAILED, &failure, sizeof failure);
     for (int i = 0; i < t->n_children; i++)
         if (&t->children[i] != but && is_between_frames(t, &t->children[i]))
-            send_word(t, &t->children[i], RCX_SOCKET_FAILED, &failure,
-                      sizeof failure);
+            send_control(&t->children[i], RCX_SOCKET_FAILED, &failure,
+                         sizeof failure);
 }
 
-/* Whether the other side is still there; what it sends is not needed. */
-static bool is_there(const struct rcx_socket_link *link)
+/* Discard received data. False: the other side has closed the connection. */
+static bool is_connected(const struct rcx_socket_link *link)
 {
     char waste[4096];
     ssize_t n = 0;
@@ -102,8 +99,9 @@ static bool is_there(const struct rcx_socket_link *link)
     return n < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-/* Closing a connection whose other side still sends would reset it, and the
- * last words be lost. Connections that arrive meanwhile are told as well. */
+/* Wait a moment for the other sides to close. Closing a connection with unread
+ * data would reset it, and the failure would be lost. Processes that connect
+ * meanwhile get the failure as well. */
 static void linger(struct rcx_socket_tree *t)
 {
     const uint64_t until = rcx_now_ns() + linger_ns;
@@ -115,16 +113,16 @@ static void linger(struct rcx_socket_tree *t)
         if (t->children[i].fd >= 0)
             shutdown(t->children[i].fd, SHUT_WR);
     while (any && rcx_now_ns() < until) {
-        any = is_there(&t->parent);
+        any = is_connected(&t->parent);
         for (int i = 0; i < t->n_children; i++)
-            any |= is_there(&t->children[i]);
-        any |= t->guests.n > 0;
+            any |= is_connected(&t->children[i]);
+        any |= t->server.n > 0;
         if (any)
             rcx_socket_tree_wait(t, rcx_now_ns() + 5000000);
     }
 }
 
-/* Fail for a reason that link told; NULL: that this rank found. */
+/* Fail for a reason that came from link; NULL: from this rank. */
 static void fail_by(struct rcx_socket_tree *t,
                     const struct rcx_socket_link *link, rcx_status_t status,
                     const char *text)
@@ -133,7 +131,7 @@ static void fail_by(struct rcx_socket_tree *t,
         return;
     t->failure = status;
     snprintf(t->why, sizeof t->why, "%s", text);
-    tell_neighbours(t, link);
+    notify_neighbours(t, link);
     rcx_log_line(t->log, RCX_LOG_ERROR, "%s", t->why);
     if (t->epoll >= 0)
         linger(t);
@@ -154,7 +152,7 @@ rcx_status_t rcx_socket_tree_fail(struct rcx_socket_tree *t,
 
 /* ---- Reasons ------------------------------------------------------------- */
 
-/* The end of sentences. */
+/* The end of a message. */
 static const char *until_what(const struct rcx_socket_tree *t)
 {
     return t->has_deadline ? "before the job had started"
@@ -169,8 +167,8 @@ void rcx_socket_fail_ended(struct rcx_socket_tree *t,
                          until_what(t));
 }
 
-void rcx_socket_fail_garbled(struct rcx_socket_tree *t,
-                             const struct rcx_socket_link *link)
+void rcx_socket_fail_malformed(struct rcx_socket_tree *t,
+                               const struct rcx_socket_link *link)
 {
     rcx_socket_tree_fail(t, RCX_ERR_LAUNCH,
                          "what rank %d sent is not what this RCX expects: do "
@@ -241,17 +239,17 @@ static int absent_child(const struct rcx_socket_tree *t)
     return -1;
 }
 
-/* Tell rank 0 that a deadline has passed. */
-static void tell_overdue(const struct rcx_socket_tree *t, int position)
+/* Report to rank 0 that a deadline has passed. */
+static void report_overdue(const struct rcx_socket_tree *t, int position)
 {
     const struct rcx_socket_absent absent = {.position = position,
                                              .timeout_ns = t->overdue_of};
 
-    send_word(t, &t->parent, RCX_SOCKET_OVERDUE, &absent, sizeof absent);
+    send_control(&t->parent, RCX_SOCKET_OVERDUE, &absent, sizeof absent);
 }
 
 /* Ask the children whose part is missing. */
-static void ask(struct rcx_socket_tree *t)
+static void query_children(struct rcx_socket_tree *t)
 {
     const struct rcx_socket_absent absent = {.position = -1,
                                              .timeout_ns = t->overdue_of};
@@ -261,8 +259,8 @@ static void ask(struct rcx_socket_tree *t)
     t->query_ns = rcx_now_ns();
     for (int i = 0; i < t->n_children; i++)
         if (!t->children[i].has_given)
-            send_word(t, &t->children[i], RCX_SOCKET_QUERY, &absent,
-                      sizeof absent);
+            send_control(&t->children[i], RCX_SOCKET_QUERY, &absent,
+                         sizeof absent);
 }
 
 /* Of rank 0: a deadline has passed here or elsewhere. */
@@ -273,7 +271,7 @@ static void investigate(struct rcx_socket_tree *t)
     else if (t->arrivals && absent_child(t) >= 0)
         fail_lost(t, absent_child(t));
     else
-        ask(t);
+        query_children(t);
 }
 
 static void fail_silent(struct rcx_socket_tree *t, int rank)
@@ -338,7 +336,7 @@ uint64_t rcx_socket_check_time(struct rcx_socket_tree *t)
         if (t->position == 0)
             investigate(t);
         else
-            tell_overdue(t, absent_child(t));
+            report_overdue(t, absent_child(t));
     }
     if (t->failure == RCX_OK && t->query_ns != 0)
         check_answers(t);
@@ -357,7 +355,7 @@ uint64_t rcx_socket_check_time(struct rcx_socket_tree *t)
     return next;
 }
 
-/* ---- Words of other ranks ------------------------------------------------ */
+/* ---- Control frames of other ranks --------------------------------------- */
 
 static void take_overdue(struct rcx_socket_tree *t,
                          const struct rcx_socket_link *child,
@@ -365,9 +363,9 @@ static void take_overdue(struct rcx_socket_tree *t,
 {
     t->overdue_of = absent->timeout_ns;
     if (is_between_frames(t, child))
-        send_word(t, child, RCX_SOCKET_HERE, NULL, 0);
+        send_control(child, RCX_SOCKET_HERE, NULL, 0);
     if (t->position != 0)
-        tell_overdue(t, absent->position);
+        report_overdue(t, absent->position);
     else if (absent->position > 0 && absent->position < t->n_arrived &&
              t->arrivals && t->n_arrived == t->size)
         fail_lost(t, absent->position);
@@ -381,14 +379,14 @@ static void take_query(struct rcx_socket_tree *t,
     t->overdue_of = absent->timeout_ns;
     if (rcx_socket_has_all_below(t))
         return; /* this rank's part is on its way */
-    send_word(t, &t->parent, RCX_SOCKET_HERE, NULL, 0);
+    send_control(&t->parent, RCX_SOCKET_HERE, NULL, 0);
     if (absent_child(t) >= 0)
-        tell_overdue(t, absent_child(t));
-    ask(t);
+        report_overdue(t, absent_child(t));
+    query_children(t);
 }
 
-void rcx_socket_take_word(struct rcx_socket_tree *t,
-                          struct rcx_socket_link *link)
+void rcx_socket_take_control(struct rcx_socket_tree *t,
+                             struct rcx_socket_link *link)
 {
     const bool is_child = link != &t->parent;
     struct rcx_socket_failure failure;
@@ -415,5 +413,5 @@ void rcx_socket_take_word(struct rcx_socket_tree *t,
             return;
         }
     }
-    rcx_socket_fail_garbled(t, link);
+    rcx_socket_fail_malformed(t, link);
 }

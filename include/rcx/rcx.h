@@ -179,41 +179,45 @@ typedef struct rcx_bootstrap {
 } rcx_bootstrap_t; /* a third function is in rcx_params_t: bootstrap_abort */
 
 /*
- * What the processes of a job need to find each other without a launcher: a
- * text of printable characters without spaces, NUL-terminated. Any channel may
+ * The id of a job, by which its processes find each other without a launcher: a
+ * text of printable characters without spaces, ended by NUL. Any channel may
  * carry it to the other processes: a pipe, a file, an argument, a message. It
- * has the addresses of one process and a secret of 128 random bits. A process
- * that knows it may join the job, so it belongs on no channel that others read.
+ * contains the addresses of rank 0 and a secret of 128 random bits. A process
+ * that knows the id may join the job, so other users must not read the channel.
  */
 typedef struct rcx_id {
     char text[128];
 } rcx_id_t;
 
 /*
- * Make the id of a new job. Called on one process of the job, before its
- * rcx_init() with this id, in which it has to be rank 0. From now on the
- * process listens on a socket; other processes may call rcx_init() at once. Its
- * own rcx_init() closes the socket, unless it returns RCX_ERR_ARG. A child of
- * fork() may use the id as another rank, but not in the parent's place.
+ * Make the id of a new job. The process that calls this is rank 0 of the job,
+ * and gives the id to rcx_init() once, as each other process does. *id_p is the
+ * caller's, and RCX keeps no pointer to it. Errors are printed to stderr. From
+ * any thread; a process may make any number of ids.
  *
- * address says where to listen:
+ * The process listens on a socket from now on, so the others may call
+ * rcx_init() at once. The socket is closed by the rcx_init() of rank 0, also on
+ * failure, except RCX_ERR_ARG. A child of fork() may use the id as another
+ * rank, but not in place of its parent.
  *
- *   NULL         a free port; the id has the addresses of all interfaces that
- *                are up, as many as there is room for, the default route's
- *                first. The others try each; the secret tells the right one.
- *                RCX_SOCKET_IFNAME restricts the interfaces.
+ * address is needed during the call only, and determines where to listen:
+ *
+ *   NULL         at a free port. The id contains the addresses of interfaces
+ *                that are up, as many as there is room for, that of the default
+ *                route first. The others try each. RCX_SOCKET_IFNAME restricts
+ *                the interfaces.
  *   "PORT"       the same at this port
- *   "HOST:PORT"  this address, if HOST is one (IPv6 in brackets); the addresses
- *                of this name otherwise. Port 0 is a free one.
- *   "file:/PATH" nowhere yet: rank 0 writes its address to this file, which all
- *                ranks see, when it is in rcx_init(), and removes it when all
- *                have come.
+ *   "HOST:PORT"  at this address (IPv6 in brackets), or at the addresses of
+ *                this name. Port 0 is a free one. A name is looked up without a
+ *                deadline.
+ *   "file:/PATH" at a free port, which rank 0 opens in rcx_init() and writes to
+ *                this file, which all ranks see. Rank 0 removes the file when
+ *                all ranks have come.
  *
- * An id is for one rcx_init() of each process. A process may make any number of
- * ids and contexts, one after the other or at the same time.
- *
- * RCX_ERR_ARG     id_p is NULL, or address has none of these forms
- * RCX_ERR_LAUNCH  it cannot listen there, or HOST is not known
+ * RCX_ERR_ARG     id_p is NULL, or address has none of these forms, or the path
+ *                 is too long for an id
+ * RCX_ERR_LAUNCH  the process cannot listen there, or HOST is not known, or no
+ *                 interface is up, or the kernel has no random numbers
  * RCX_ERR_CONFIG  RCX_SOCKET_IFNAME names no interface that is up
  */
 RCX_API rcx_status_t rcx_get_id(const char *address, rcx_id_t *id_p);
@@ -309,9 +313,10 @@ typedef struct rcx_params {
      * end the processes of all ranks. Called on one rank, on any thread. It may
      * return: 0 if the other ranks are ended. NULL: the host has none. */
     int (*bootstrap_abort)(int code, const char *text, void *arg);
-    /* With RCX_PARAM_ID: the processes that give an equal id meet without a
-     * launcher. rank is 0 in the process that called rcx_get_id(), and each
-     * rank up to size - 1 occurs once. Not together with bootstrap. */
+    /* With RCX_PARAM_ID: start without a launcher, with the processes that give
+     * an equal id. *id is needed during rcx_init(). size: number of processes.
+     * rank: of this process, from 0 to size - 1, each once; 0 in the process
+     * that called rcx_get_id(). Not together with bootstrap. */
     const rcx_id_t *id;
     int rank;
     int size;
@@ -319,30 +324,29 @@ typedef struct rcx_params {
 
 /*
  * Create a context: read the environment, find the other processes, open UCX.
- * Collective over the processes of the job. They are found by params.bootstrap,
- * else by params.id, else at RCX_ROOT, else by PMIx, else as torchrun has
- * started them (docs/reference/environment.md); a process without any of these
- * is a job of one. params may be NULL. params and what it points to are needed
+ * Collective over the processes of the job. Processes find each other by the first of
+ * these that is given: params.bootstrap, params.id, RCX_ROOT, a PMIx server,
+ * the variables of torchrun (docs/reference/environment.md). A process without
+ * any of them is a job of one rank. params may be NULL. params and what it points to are needed
  * during the call only, except bootstrap.arg and log_arg, which are needed
  * until rcx_finalize() has returned.
  *
  * A process may have several contexts; over PMIx and at RCX_ROOT all processes
  * create them in the same order, or give each a name.
  *
- * By an id or RCX_ROOT it waits until all ranks have come, or until the
- * deadline. If one is missing or stopped, dies meanwhile, comes twice, or was
- * told another size, all ranks that are there get the same error, whose line
- * names it.
+ * With an id or RCX_ROOT, the call waits for all ranks until the deadline. If a
+ * rank is missing, stops, dies, occurs twice or has another size, all ranks
+ * that have come get the same error, whose message names that rank.
  *
  * RCX_ERR_ARG     params is malformed
  * RCX_ERR_CONFIG  an RCX_ variable has a value that is not valid, here or on
  *                 another rank, or ranks' values do not go together
  * RCX_ERR_LAUNCH  a launcher started several processes but no PMIx server
- *                 answers, or the exchange failed, or versions differ; rank 0
- *                 did not make the id or cannot listen; ranks contradict each
- *                 other
+ *                 answers, or the exchange failed, or versions differ; with an
+ *                 id or RCX_ROOT: rank 0 did not make the id or cannot listen,
+ *                 a rank occurs twice, or sizes differ
  * RCX_ERR_TIMEOUT not all processes came in time
- * RCX_ERR_PEER_FAILED  by an id or RCX_ROOT: another process ended meanwhile
+ * RCX_ERR_PEER_FAILED  with an id or RCX_ROOT: another process ended meanwhile
  * RCX_ERR_TRANSPORT, RCX_ERR_NOMEM
  */
 RCX_API rcx_status_t rcx_init(const rcx_params_t *params,
@@ -373,8 +377,8 @@ RCX_API rcx_status_t rcx_finalize(rcx_context_t **context_p);
  * status has no more. It does nothing of exit(): no atexit() functions, no
  * flush of stdio. The launcher decides the status of the job, which is never 0.
  *
- * If the bootstrap cannot end the others (an id or RCX_ROOT, by which only
- * ranks that start or finalize are told; a host without the function, or whose
+ * If the bootstrap cannot end the others (with an id or RCX_ROOT, only ranks
+ * that start or finalize learn of it; a host without the function, or whose
  * function failed; a launcher that does not answer), this process raises
  * SIGABRT, which launchers take for the end of the job. The other processes are
  * then ended by the host, or find out by their deadlines.

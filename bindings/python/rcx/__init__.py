@@ -15,7 +15,7 @@ raised as `Error` or a subclass. RCX's warnings go to the logger "rcx" of Python
 """
 
 from ._comm import ANY_SOURCE, TAG_MAX, Comm, Failure, Started
-from ._context import Bootstrap, Context, Order, Threads
+from ._context import Bootstrap, Context, Order, Threads, get_id
 from ._library import (ArgumentError, DeadlineError, Error, MemoryFullError, MismatchError,
                        PeerError, Status, UnsupportedError, ffi, lib)
 from ._operations import Operations
@@ -40,5 +40,5 @@ __all__ = [
     "MAX", "MAXLOC", "MIN", "MINLOC", "MemoryFullError", "MismatchError", "NO_OP", "Op",
     "Operations", "Order", "PROD", "PeerError", "REPLACE", "Received", "Request", "SUM",
     "Started", "Status", "TAG_MAX", "Threads", "UnsupportedError", "UserOp", "UserType",
-    "op_supported", "test_any", "wait_all", "wait_any",
+    "get_id", "op_supported", "test_any", "wait_all", "wait_any",
 ]

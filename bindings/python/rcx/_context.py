@@ -84,6 +84,24 @@ class _Callbacks:
         c.allgather, c.barrier = self._allgather, self._barrier
 
 
+def get_id(address: str | None = None) -> str:
+    """Return the id of a new job. The process that calls it becomes rank 0; any channel may
+    carry the text to the others, and each gives it to `Context(id=..., rank=..., size=...)`.
+    It contains a secret: a process that knows it may join the job.
+
+    address: where to listen, "HOST:PORT", "PORT", or "file:/PATH"; see rcx.h. Default: a free
+    port.
+
+    >>> import rcx
+    >>> with rcx.Context(id=rcx.get_id("127.0.0.1:0"), rank=0, size=1) as context:
+    ...     context.world.size
+    1
+    """
+    text = NULL if address is None else ffi.new("char[]", address.encode())
+    made_id = made("rcx_id_t", lib.rcx_get_id, text)
+    return str(ffi.string(made_id.text).decode())
+
+
 class Context:
     """The processes of a job. All of them create it, and close it together, at the end of a
     `with` statement or by `close()`. If an exception leaves the `with` statement, all
@@ -96,6 +114,8 @@ class Context:
     progress_thread: whether a thread makes progress.
     wakeup: whether `fileno()` and `arm()` will be used.
     bootstrap: used instead of PMIx.
+    id, rank, size: start without a launcher. The processes that give the same id, of
+        `get_id()`, are a job of size ranks. rank is 0 in the process that made the id.
 
     Without a launcher, a process is a job of one rank. Raises `Error`.
 
@@ -108,7 +128,10 @@ class Context:
     def __init__(self, *, name: str | None = None, order: Order | None = None,
                  timeout: float | None = None, threads: Threads = Threads.MULTIPLE,
                  progress_thread: bool = False, wakeup: bool = False,
-                 bootstrap: Bootstrap | None = None):
+                 bootstrap: Bootstrap | None = None, id: str | None = None,
+                 rank: int | None = None, size: int | None = None):
+        if (id is None) != (rank is None) or (id is None) != (size is None):
+            raise TypeError("Context() needs id, rank and size together")
         self._handle: Any = NULL
         self._left: list[tuple[Any, Any]] = []  # requests, and their buffers
         self._lost: list[Any] = []
@@ -137,6 +160,13 @@ class Context:
         if self._bootstrap:
             params.field_mask |= lib.RCX_PARAM_BOOTSTRAP
             self._bootstrap.fill(params.bootstrap)
+        if id is not None:
+            params.field_mask |= lib.RCX_PARAM_ID
+            id_text = ffi.new("rcx_id_t *")
+            if len(id.encode()) >= len(id_text.text):
+                raise ValueError("the id is longer than those of get_id()")
+            id_text.text = id.encode()
+            params.id, params.rank, params.size = id_text, rank, size
         try:
             self._handle = made("rcx_context_t *", lib.rcx_init, params)
         except Exception as error:

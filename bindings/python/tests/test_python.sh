@@ -71,4 +71,10 @@ ok $? "a bootstrap of the host's own"
 run 0 "$python" "$here/host.py" "$scratch/files" 0 3 bad && grep -q "^.*Error(.*OSError('the folder is gone')" "$out"
 ok $? "an exception that it raises is the cause of the context's error"
 
+run 0 "$python" "$here/start.py" 3 && [ "$(sort "$out")" = $'0 9.0\n1 9.0\n2 9.0' ] && [ ! -s "$err" ]
+ok $? "an id, which rank 0 passes to the others"
+run 0 "$python" "$here/start.py" wrong \
+    && [ "$(<"$out")" = $'ArgumentError\nTypeError\nArgumentError\nArgumentError\nValueError' ]
+ok $? "a wrong address or id is an exception"
+
 end_tests

@@ -324,12 +324,12 @@ typedef struct rcx_params {
 
 /*
  * Create a context: read the environment, find the other processes, open UCX.
- * Collective over the processes of the job. Processes find each other by the first of
- * these that is given: params.bootstrap, params.id, RCX_ROOT, a PMIx server,
+ * Collective over the processes of the job. They find each other by the first
+ * of these that is given: params.bootstrap, params.id, RCX_ROOT, a PMIx server,
  * the variables of torchrun (docs/reference/environment.md). A process without
- * any of them is a job of one rank. params may be NULL. params and what it points to are needed
- * during the call only, except bootstrap.arg and log_arg, which are needed
- * until rcx_finalize() has returned.
+ * any of them is a job of one rank. params may be NULL. params and what it
+ * points to are needed during the call only, except bootstrap.arg and log_arg,
+ * which are needed until rcx_finalize() has returned.
  *
  * A process may have several contexts; over PMIx and at RCX_ROOT all processes
  * create them in the same order, or give each a name.

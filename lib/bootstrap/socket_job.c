@@ -12,22 +12,38 @@
 
 #include "bootstrap/launcher.h"
 
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
 /* The pairs, in the order of trial. An inner launcher precedes an outer one:
  * srun or mpirun may start torchrun on each node, and its processes inherit the
- * variables of both. */
+ * variables of both. The variables of job differ between jobs of a launcher; a
+ * worker of an earlier start of torchrun has another number of restarts. */
 static const struct pair {
     const char *rank;
     const char *size;
     const char *only_with; /* a variable that has to be set; NULL: none */
     bool is_torch;
+    const char *job[2];
 } pairs[] = {
-    {"RCX_RANK", "RCX_SIZE", NULL, false},
-    {"RANK", "WORLD_SIZE", "TORCHELASTIC_RUN_ID", true},
-    {"PMI_RANK", "PMI_SIZE", NULL, false},
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", NULL, false},
-    {"SLURM_PROCID", "SLURM_NTASKS", NULL, false},
-    {"RANK", "WORLD_SIZE", NULL, true},
-    {"JOB_COMPLETION_INDEX", "RCX_SIZE", NULL, false},
+    {"RCX_RANK", "RCX_SIZE", NULL, false, {NULL}},
+    {"RANK",
+     "WORLD_SIZE",
+     "TORCHELASTIC_RUN_ID",
+     true,
+     {"TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT"}},
+    {"PMI_RANK", "PMI_SIZE", NULL, false, {NULL}},
+    {"OMPI_COMM_WORLD_RANK",
+     "OMPI_COMM_WORLD_SIZE",
+     NULL,
+     false,
+     {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"}},
+    {"SLURM_PROCID",
+     "SLURM_NTASKS",
+     NULL,
+     false,
+     {"SLURM_JOB_ID", "SLURM_STEP_ID"}},
+    {"RANK", "WORLD_SIZE", NULL, true, {NULL}},
+    {"JOB_COMPLETION_INDEX", "RCX_SIZE", NULL, false, {NULL}},
 };
 
 /* NULL: the variable has no value, or is RCX's and has "none". */
@@ -42,7 +58,7 @@ static const char *value_of(const char *name)
 
 static const struct pair *find_pair(void)
 {
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+    for (size_t i = 0; i < LENGTH(pairs); i++)
         if (value_of(pairs[i].rank) && value_of(pairs[i].size) &&
             (!pairs[i].only_with || value_of(pairs[i].only_with)))
             return &pairs[i];
@@ -97,18 +113,17 @@ static struct rcx_socket_key mix(const struct rcx_socket_key *key,
     return rcx_socket_mac(key, text, strlen(text));
 }
 
-/* A worker of an earlier start of torchrun knows another number of restarts. */
+/* Jobs at one address have different keys as far as their launchers name them,
+ * so a process of another job does not get in. */
 static void make_key(const struct pair *pair, struct rcx_socket_job *job)
 {
-    static const char *const of_torch[] = {"TORCHELASTIC_RUN_ID",
-                                           "TORCHELASTIC_RESTART_COUNT"};
     const struct rcx_socket_key none = {{0}};
     const char *secret = value_of("RCX_SECRET");
 
     job->key = mix(&none, secret ? secret : "");
-    for (size_t i = 0; pair && pair->is_torch && i < 2; i++)
-        if (value_of(of_torch[i]))
-            job->key = mix(&job->key, value_of(of_torch[i]));
+    for (size_t i = 0; pair && i < LENGTH(pair->job); i++)
+        if (pair->job[i] && value_of(pair->job[i]))
+            job->key = mix(&job->key, value_of(pair->job[i]));
 }
 
 const struct rcx_socket_key *

@@ -11,8 +11,8 @@ struct rcx_socket_job {
     int size;
     struct rcx_socket_root root;
     char where[RCX_SOCKET_TEXT]; /* root, for messages; without its secret */
-    /* Of the context, if the root has no secret of its own: by RCX_SECRET and
-     * the number of the start. */
+    /* by RCX_SECRET and variables of the launcher; used if the root has no
+     * secret */
     struct rcx_socket_key key;
     struct rcx_socket_key name_key; /* of rcx_params_t.name */
 };

@@ -316,6 +316,9 @@ static const char *const names[] = {"RCX_ROOT",
                                     "OMPI_COMM_WORLD_SIZE",
                                     "SLURM_PROCID",
                                     "SLURM_NTASKS",
+                                    "SLURM_JOB_ID",
+                                    "SLURM_STEP_ID",
+                                    "OMPI_MCA_ess_base_jobid",
                                     "JOB_COMPLETION_INDEX",
                                     "PMIX_NAMESPACE",
                                     "PMIX_RANK",
@@ -442,22 +445,30 @@ static struct rcx_socket_key key_in(const char *environment)
     return rcx_socket_job_key(&job, &job.key);
 }
 
-static void keys_differ_by_secret_and_start(void **state)
+static void keys_differ_by_secret_and_job_of_the_launcher(void **state)
 {
     const struct rcx_socket_key keys[] = {
         key_in("RCX_ROOT=h:1 RANK=0 WORLD_SIZE=2"),
         key_in("RCX_ROOT=h:1 RANK=0 WORLD_SIZE=2 RCX_SECRET=a"),
         key_in("RCX_ROOT=h:1 RANK=0 WORLD_SIZE=2 TORCHELASTIC_RUN_ID=a"),
         key_in("RCX_ROOT=h:1 RANK=0 WORLD_SIZE=2 TORCHELASTIC_RUN_ID=a "
-               "TORCHELASTIC_RESTART_COUNT=1")};
-    const struct rcx_socket_key same =
-        key_in("RCX_ROOT=g:7 RANK=1 WORLD_SIZE=2 RCX_SECRET=a");
+               "TORCHELASTIC_RESTART_COUNT=1"),
+        key_in("RCX_ROOT=h:1 SLURM_PROCID=0 SLURM_NTASKS=2 SLURM_JOB_ID=5 "
+               "SLURM_STEP_ID=0"),
+        key_in("RCX_ROOT=h:1 SLURM_PROCID=0 SLURM_NTASKS=2 SLURM_JOB_ID=5 "
+               "SLURM_STEP_ID=1")};
+    const struct rcx_socket_key same[] = {
+        key_in("RCX_ROOT=h:1 RCX_RANK=0 RCX_SIZE=2 SLURM_PROCID=0 "
+               "SLURM_NTASKS=1 SLURM_JOB_ID=5 SLURM_STEP_ID=1"),
+        key_in("RCX_ROOT=g:7 RANK=1 WORLD_SIZE=2 RCX_SECRET=a")};
+    enum { N = sizeof keys / sizeof *keys };
 
     (void)state;
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < N; i++)
         for (int j = 0; j < i; j++)
             assert_false(rcx_socket_same(&keys[i], &keys[j]));
-    assert_true(rcx_socket_same(&keys[1], &same));
+    for (int i = 0; i < 2; i++)
+        assert_true(rcx_socket_same(&keys[i], &same[i]));
 }
 
 static void torchruns_ports_follow_that_of_its_store(void **state)
@@ -495,7 +506,7 @@ int main(void)
         cmocka_unit_test(rank_and_size_are_those_of_the_innermost_launcher),
         cmocka_unit_test(wrong_variables_are_errors_that_name_them),
         cmocka_unit_test(other_bootstraps_are_left_alone),
-        cmocka_unit_test(keys_differ_by_secret_and_start),
+        cmocka_unit_test(keys_differ_by_secret_and_job_of_the_launcher),
         cmocka_unit_test(torchruns_ports_follow_that_of_its_store),
     };
 

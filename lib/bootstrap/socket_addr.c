@@ -220,20 +220,20 @@ static void *run_lookup(void *arg)
     return NULL;
 }
 
-/* Start a thread that takes over fd and blocks all signals. Returns 0 or an
- * error number. */
-static int start_lookup(int fd)
+/* Start a thread that takes over fd. It blocks all signals except those of its
+ * own faults. Returns 0 or an error number. */
+static int start_lookup(int fd, pthread_t *thread_p)
 {
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
     sigset_t all, before;
-    pthread_t thread;
     int error;
 
     sigfillset(&all);
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        sigdelset(&all, faults[i]);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(&thread, NULL, run_lookup, (void *)(intptr_t)fd);
+    error = pthread_create(thread_p, NULL, run_lookup, (void *)(intptr_t)fd);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error == 0)
-        pthread_detach(thread);
     return error;
 }
 
@@ -245,14 +245,13 @@ static bool receive_lookup(int fd, uint64_t until_ns, struct lookup *l)
     do
         n = poll(&at, 1, rcx_socket_wait_ms(until_ns));
     while (n < 0 && errno == EINTR);
-    /* the second call waits until the thread has closed its socket */
-    return n > 0 && recv(fd, l, sizeof *l, 0) == (ssize_t)sizeof *l &&
-           recv(fd, &n, sizeof n, 0) == 0;
+    return n > 0 && recv(fd, l, sizeof *l, 0) == (ssize_t)sizeof *l;
 }
 
 /* Set l->found or l->why. */
 static void look_up_until(struct lookup *l, uint64_t until_ns)
 {
+    pthread_t thread;
     int ends[2], error;
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
@@ -261,13 +260,16 @@ static void look_up_until(struct lookup *l, uint64_t until_ns)
     }
     error = send(ends[0], l, sizeof *l, MSG_NOSIGNAL) < 0
                 ? errno
-                : start_lookup(ends[1]);
+                : start_lookup(ends[1], &thread);
     if (error != 0) {
         snprintf(l->why, sizeof l->why, "no thread to look it up: %s",
                  strerror(error));
         close(ends[1]);
-    } else if (!receive_lookup(ends[0], until_ns, l)) {
+    } else if (receive_lookup(ends[0], until_ns, l)) {
+        pthread_join(thread, NULL);
+    } else {
         snprintf(l->why, sizeof l->why, "the name service did not answer");
+        pthread_detach(thread);
     }
     close(ends[0]);
 }

@@ -90,9 +90,10 @@ static rcx_status_t allgather(const struct callback *callback, const void *send,
     return RCX_OK;
 }
 
-/* The ranks of this node are not known, so all ranks get all records. */
-static rcx_status_t local_exchange(struct rcx_boot *boot, const void *record,
-                                   size_t bytes, rcx_local_fn_t see, void *arg)
+/* The ranks of this node are not known, so this is also the exchange with the
+ * ranks of the node. */
+static rcx_status_t exchange(struct rcx_boot *boot, const void *record,
+                             size_t bytes, rcx_local_fn_t see, void *arg)
 {
     const struct callback *callback = (const struct callback *)boot;
     const size_t all = (size_t)boot->size * bytes;
@@ -231,7 +232,8 @@ static void describe(void (*line)(const char *name, const char *value,
 const struct rcx_boot_ops rcx_boot_callback = {
     .name = "callback",
     .open = open_boot,
-    .local_exchange = local_exchange,
+    .local_exchange = exchange,
+    .exchange = exchange,
     .publish = publish,
     .lookup = lookup,
     .barrier = barrier,

@@ -450,7 +450,49 @@ static rcx_status_t lookup(struct rcx_boot *base, int rank, const void **blob_p,
     return rcx_pmix_blobs_get(&boot->blobs, &node, rank, blob_p, bytes_p);
 }
 
-/* ---- Exchange on the node ------------------------------------------------ */
+/* ---- Exchange of records ------------------------------------------------- */
+
+static rcx_status_t see_all(struct rcx_pmix_blobs *blobs,
+                            const struct rcx_pmix_node *node, size_t bytes,
+                            rcx_local_fn_t see, void *arg)
+{
+    rcx_status_t status = RCX_OK;
+
+    for (int i = 0; i < node->boot->size && status == RCX_OK; i++) {
+        const void *record;
+        size_t record_bytes;
+
+        status = rcx_pmix_blobs_get(blobs, node, i, &record, &record_bytes);
+        if (status == RCX_OK)
+            see(i, record_bytes == bytes ? record : NULL, arg);
+    }
+    return status;
+}
+
+/* As blobs are published and looked up, by another key. */
+static rcx_status_t exchange(struct rcx_boot *base, const void *record,
+                             size_t bytes, rcx_local_fn_t see, void *arg)
+{
+    const struct pmix_boot *boot = (const struct pmix_boot *)base;
+    struct rcx_pmix_node node = node_of(boot);
+    struct rcx_pmix_blobs records;
+    pmix_key_t key;
+    rcx_status_t status;
+
+    rcx_pmix_node_key("nodes", boot->key, key);
+    node.key = key;
+    if (!rcx_pmix_blobs_init(&records, boot->heap, base->size))
+        return rcx_fail(boot->log, RCX_ERR_NOMEM,
+                        "rcx_init: no memory for the records of %d ranks",
+                        base->size);
+    status = rcx_pmix_blobs_put(&node, record, bytes);
+    if (status == RCX_OK)
+        status = fence_all(boot, true, boot->open_until_ns, &no_work);
+    if (status == RCX_OK)
+        status = see_all(&records, &node, bytes, see, arg);
+    rcx_pmix_blobs_free(&records, boot->heap);
+    return status;
+}
 
 static rcx_status_t local_exchange(struct rcx_boot *base, const void *record,
                                    size_t bytes, rcx_local_fn_t see, void *arg)
@@ -534,6 +576,7 @@ const struct rcx_boot_ops rcx_boot_pmix = {
     .name = "pmix",
     .open = open_boot,
     .local_exchange = local_exchange,
+    .exchange = exchange,
     .publish = publish,
     .lookup = lookup,
     .local_bcast = local_bcast,

@@ -46,9 +46,9 @@ static rcx_status_t no_memory(const struct socket_boot *boot)
 
 /* Gather the data of all ranks. The result is freed by the caller, as
  * *packed_p; table points into it. */
-static rcx_status_t exchange(struct socket_boot *boot, const void *data,
-                             size_t bytes, unsigned char **packed_p,
-                             struct blob *table)
+static rcx_status_t gather(struct socket_boot *boot, const void *data,
+                           size_t bytes, unsigned char **packed_p,
+                           struct blob *table)
 {
     const struct rcx_blob_part part = {
         .rank = boot->base.rank, .bytes = bytes, .data = data};
@@ -122,7 +122,7 @@ static rcx_status_t meet(struct socket_boot *boot)
     gethostname(host, sizeof host - 1);
     rcx_kernel_id(kernel, sizeof kernel);
     own = rcx_host_hash(host, kernel);
-    status = exchange(boot, &own, sizeof own, &packed, nodes);
+    status = gather(boot, &own, sizeof own, &packed, nodes);
     if (status == RCX_OK)
         status = map_node(boot, nodes, own);
     rcx_heap_free(boot->heap, packed);
@@ -130,20 +130,23 @@ static rcx_status_t meet(struct socket_boot *boot)
     return status;
 }
 
-static rcx_status_t local_exchange(struct rcx_boot *base, const void *record,
-                                   size_t bytes, rcx_local_fn_t see, void *arg)
+/* Exchange records with all ranks, and pass those of n ranks to see(); ranks
+ * NULL: of all. */
+static rcx_status_t exchange_records(struct socket_boot *boot,
+                                     const void *record, size_t bytes,
+                                     const int ranks[], int n,
+                                     rcx_local_fn_t see, void *arg)
 {
-    struct socket_boot *boot = (struct socket_boot *)base;
     unsigned char *packed = NULL;
     struct blob *records =
-        rcx_heap_alloc(boot->heap, (size_t)base->size * sizeof *records);
+        rcx_heap_alloc(boot->heap, (size_t)boot->base.size * sizeof *records);
     rcx_status_t status;
 
     if (!records)
         return no_memory(boot);
-    status = exchange(boot, record, bytes, &packed, records);
-    for (int i = 0; i < base->local_size && status == RCX_OK; i++) {
-        const int rank = base->local_ranks[i];
+    status = gather(boot, record, bytes, &packed, records);
+    for (int i = 0; i < n && status == RCX_OK; i++) {
+        const int rank = ranks ? ranks[i] : i;
 
         see(rank, records[rank].bytes == bytes ? records[rank].data : NULL,
             arg);
@@ -151,6 +154,20 @@ static rcx_status_t local_exchange(struct rcx_boot *base, const void *record,
     rcx_heap_free(boot->heap, packed);
     rcx_heap_free(boot->heap, records);
     return status;
+}
+
+static rcx_status_t local_exchange(struct rcx_boot *base, const void *record,
+                                   size_t bytes, rcx_local_fn_t see, void *arg)
+{
+    return exchange_records((struct socket_boot *)base, record, bytes,
+                            base->local_ranks, base->local_size, see, arg);
+}
+
+static rcx_status_t exchange(struct rcx_boot *base, const void *record,
+                             size_t bytes, rcx_local_fn_t see, void *arg)
+{
+    return exchange_records((struct socket_boot *)base, record, bytes, NULL,
+                            base->size, see, arg);
 }
 
 static rcx_status_t publish(struct rcx_boot *base, const void *blob,
@@ -161,7 +178,7 @@ static rcx_status_t publish(struct rcx_boot *base, const void *blob,
     assert(!boot->blobs);
     boot->blobs =
         rcx_heap_alloc(boot->heap, (size_t)base->size * sizeof *boot->blobs);
-    return boot->blobs ? exchange(boot, blob, bytes, &boot->packed, boot->blobs)
+    return boot->blobs ? gather(boot, blob, bytes, &boot->packed, boot->blobs)
                        : no_memory(boot);
 }
 
@@ -294,6 +311,7 @@ const struct rcx_boot_ops rcx_boot_socket = {
     .name = "socket",
     .open = open_boot,
     .local_exchange = local_exchange,
+    .exchange = exchange,
     .publish = publish,
     .lookup = lookup,
     .barrier = barrier,

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Start without a PMIx server on 3 emulated nodes, of 2 ranks each: by a host and
-# a port, by a file, and where every node has a second interface with the same
-# address, as docker0 has it, and a third one that is down. Usage:
+# Jobs on 3 emulated nodes that have a second interface with the same address,
+# docker0, and a third one that is down: under a PMIx server, and without one by
+# a host and a port, and by a file. Usage:
 # test_id_cluster.sh WITH_CLUSTER ID_MAIN
 
 # shellcheck source=tests/support/tap.sh
@@ -13,7 +13,7 @@ main=$2
 
 # The head of the cluster runs this script again.
 if [ "$1" != inside ]; then
-    "$1" 3 200mbit "$0" inside "$(realpath "$2")" 2>"$err"
+    "$1" --docker 3 200mbit "$0" inside "$(realpath "$2")" 2>"$err"
     status=$?
     if [ $status -eq 77 ]; then
         echo "1..0 # SKIP $(sed -n 's/.*skipped: //p' "$err")"
@@ -25,7 +25,7 @@ fi
 
 readonly ERR_TIMEOUT=7 # the negated rcx_status_t
 bound=(timeout -k 5 60)
-export RCX_TIMEOUT=30s UCX_NET_DEVICES=eth0
+export RCX_TIMEOUT=30s
 all=(srun -Q -N3 --ntasks-per-node=2 --mpi=none)
 
 # sums ROOT: two contexts one after the other have a sum, and print nothing else
@@ -44,14 +44,26 @@ ok $? "three nodes meet by a file"
 nodes_know 10.77.1.1:5000
 ok $? "ranks know what others share their node"
 
-# shellcheck disable=SC2016
-run 0 srun -Q -N3 -n3 --mpi=none sh -c '
-    ip link add docker0 type veth peer name docker1 && ip address add 172.17.0.1/16 dev docker0 &&
-    ip link set docker0 up && ip link set docker1 up &&
-    ip link add down0 type veth peer name down1 && ip address add 10.99.0.1/16 dev down0'
-ok $? "each node has a second interface with the same address, and one that is down"
-sums 10.77.1.1:5000 && sums "file:$scratch/root"
-ok $? "which do not disturb"
+# chooses: rank 0 says which devices UCX uses
+chooses() {
+    grep -qF 'rcx info: [0] UCX may use the network devices eth0, but not docker0 (172.17.0.1): they do not reach the other nodes' "$err"
+}
+nodes_know 10.77.1.1:5000 && chooses
+ok $? "by an id, UCX uses the device that reaches the other nodes, and rank 0 logs it"
+run 0 srun -Q -N3 --ntasks-per-node=2 --mpi=pmix env RCX_LOG=info "$main" sum && chooses
+ok $? "under a PMIx server as well"
+run 0 srun -Q -N3 --ntasks-per-node=4 --mpi=pmix "$main" sum && [ ! -s "$err" ]
+ok $? "also with more ranks, whose records are one value per node"
+run 0 srun -Q -N1 --ntasks-per-node=2 --mpi=pmix env RCX_LOG=info "$main" sum && ! grep -q 'network devices' "$err"
+ok $? "on one node RCX leaves UCX's choice alone"
+run 0 "${all[@]}" env UCX_NET_DEVICES=eth0 RCX_LOG=info RCX_ROOT=10.77.1.1:5000 "$main" sum && ! grep -q 'network devices' "$err"
+ok $? "and where the user has set UCX_NET_DEVICES"
+# Rank 0's node comes first, so its ranks are parents of others, though they may
+# have reached rank 0 by docker0.
+run 0 srun -Q -N3 --ntasks-per-node=4 --mpi=none sh -c \
+    "[ \$(hostname) = n1 ] || sleep 1; exec env RCX_ROOT=file:$scratch/root $main sum" \
+    && [ "$(<"$out")" = "12 ranks" ] && [ ! -s "$err" ]
+ok $? "a parent on rank 0's node is found by other nodes"
 export RCX_SOCKET_IFNAME=eth0
 sums "file:$scratch/root"
 ok $? "an interface is chosen by its name"

@@ -109,6 +109,21 @@ static inline rcx_status_t exchange_records(struct side *side,
                                            check_record, received);
 }
 
+/* Exchange records with all ranks; right if each rank's arrives. */
+static inline rcx_status_t exchange_with_all(struct side *side)
+{
+    struct received received = {.seen = 0};
+    unsigned char record[256];
+    rcx_status_t status;
+
+    make_blob(side->boot->rank, record);
+    status = side->boot->ops->exchange(side->boot, record, RECORD_BYTES,
+                                       check_record, &received);
+    return status != RCX_OK || received.right == side->boot->size
+               ? status
+               : RCX_ERR_INTERNAL;
+}
+
 /* Open the first bootstrap of the table that is for these arguments, as
  * rcx_init() does. */
 static inline rcx_status_t open_table(struct side *side)

@@ -221,6 +221,8 @@ static inline rcx_status_t exchange_all(struct side *side)
                              received.right != received.seen))
         return RCX_ERR_INTERNAL;
     if (status == RCX_OK)
+        status = exchange_with_all(side);
+    if (status == RCX_OK)
         status = publish_own(side);
     for (int i = 0; i < side->boot->size && status == RCX_OK; i++)
         if (!sees_blob_of(side, i))

@@ -53,6 +53,15 @@ struct rcx_boot_ops {
     rcx_status_t (*local_exchange)(struct rcx_boot *boot, const void *record,
                                    size_t bytes, rcx_local_fn_t see, void *arg);
 
+    /*
+     * Exchange a record with all ranks; bytes is the same on all. see is called
+     * for every rank, this one included. Collective. Called at most once, after
+     * local_exchange and before publish; not called if all ranks are on one
+     * node. NULL: ranks are always on one node.
+     */
+    rcx_status_t (*exchange)(struct rcx_boot *boot, const void *record,
+                             size_t bytes, rcx_local_fn_t see, void *arg);
+
     /* Make blob visible to all ranks. Collective. Called once. */
     rcx_status_t (*publish)(struct rcx_boot *boot, const void *blob,
                             size_t bytes);

@@ -40,6 +40,7 @@ void rcx_node_caps_read(struct rcx_node_caps *caps, const char *shm)
         .user_ns = inode_of("/proc/self/ns/user"),
         .pid_ns = inode_of("/proc/self/ns/pid"),
         .ipc_ns = inode_of("/proc/self/ns/ipc"),
+        .net_ns = inode_of("/proc/self/ns/net"),
         .uid = geteuid(),
         .gid = getegid(),
         .is_dumpable = prctl(PR_GET_DUMPABLE) == 1,
@@ -112,6 +113,7 @@ void rcx_node_begin(struct rcx_node *node, int rank,
     *node = (struct rcx_node){.rank = rank,
                               .caps = *caps,
                               .is_known = true,
+                              .is_one_network = true,
                               .lowest = rank,
                               .shm_bytes = UINT64_MAX};
 }
@@ -125,8 +127,12 @@ void rcx_node_add(struct rcx_node *node, int rank,
                rank);
         return;
     }
-    if (strncmp(caps->boot_id, node->caps.boot_id, sizeof caps->boot_id) != 0)
+    node->seen++;
+    if (strncmp(caps->boot_id, node->caps.boot_id, sizeof caps->boot_id) != 0) {
+        node->is_one_network = false;
         return;
+    }
+    node->is_one_network &= caps->net_ns == node->caps.net_ns;
     node->ranks++;
     if (can_map(caps, &node->caps))
         join_group(node, rank);

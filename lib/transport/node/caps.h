@@ -18,6 +18,7 @@ struct rcx_node_caps {
     uint64_t user_ns; /* inodes of namespaces */
     uint64_t pid_ns;
     uint64_t ipc_ns;
+    uint64_t net_ns;
     uint64_t uid, gid;
     uint64_t is_dumpable;  /* other processes of its user may read its memory */
     uint64_t reads_memory; /* it may use process_vm_readv */
@@ -29,12 +30,14 @@ struct rcx_node_caps {
 struct rcx_node {
     int rank; /* this rank */
     struct rcx_node_caps caps;
-    bool is_known;      /* ranks are all ranks of the node */
-    int ranks;          /* whose capabilities are known, this one included */
-    int lowest;         /* the lowest of them */
-    uint64_t shm_bytes; /* minimum over the ranks */
-    cpu_set_t cpus;     /* where any of them may run */
-    char refusal[128];  /* why CMA would fail; "": it would not */
+    bool is_known;       /* ranks are all ranks of the node */
+    int seen;            /* ranks that were added, also of other kernels */
+    bool is_one_network; /* these share one network namespace */
+    int ranks;           /* whose capabilities are known, this one included */
+    int lowest;          /* the lowest of them */
+    uint64_t shm_bytes;  /* minimum over the ranks */
+    cpu_set_t cpus;      /* where any of them may run */
+    char refusal[128];   /* why CMA would fail; "": it would not */
     /* of the ranks that can map each other's memory: */
     bool cma_pays; /* CMA works and is faster than copying */
     int group_ranks;

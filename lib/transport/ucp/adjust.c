@@ -10,6 +10,7 @@
 #include "core/iface/peer.h"
 #include "transport/node/caps.h"
 #include "transport/node/cma.h"
+#include "transport/node/network.h"
 #include "transport/ucp/adjust.h"
 
 /*
@@ -219,6 +220,33 @@ static void copy_over_tcp(const struct rcx_transport_args *args,
         ucp_config_modify(config, "ZCOPY_THRESH", "inf");
 }
 
+/*
+ * UCX takes the fastest device that is up, and does not find out whether it
+ * reaches a peer. RDMA devices have no part in this: where there are any, UCX
+ * chooses. The exchange is collective, so it does not depend on settings.
+ */
+static rcx_status_t choose_devices(const struct rcx_transport_args *args,
+                                   ucp_config_t *config,
+                                   const struct rcx_node *node)
+{
+    struct rcx_network net;
+    char list[RCX_NETWORK_DEVICES * IF_NAMESIZE], rest[sizeof list * 2];
+    const rcx_status_t status = rcx_network_exchange(&net, args->boot, node);
+
+    if (status != RCX_OK)
+        return status;
+    if (user_setting("NET_DEVICES") || has_rdma() || !uses_tcp(args->boot) ||
+        !rcx_network_choose(&net, list, sizeof list, rest, sizeof rest))
+        return RCX_OK;
+    ucp_config_modify(config, "NET_DEVICES", list);
+    rcx_log_line(args->log,
+                 args->boot->rank == 0 ? RCX_LOG_INFO : RCX_LOG_DEBUG,
+                 "UCX may use the network devices %s, but not %s: they do not "
+                 "reach the other nodes",
+                 list, rest);
+    return RCX_OK;
+}
+
 /* Settings of the user are kept. */
 rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
                             ucp_config_t *config, struct rcx_node *node,
@@ -227,11 +255,13 @@ rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
     const char *folder = user_setting("POSIX_DIR");
     const char *shm = folder ? folder : "/dev/shm", *tls = NULL;
     const char *threshold;
-    const rcx_status_t status = rcx_node_exchange_caps(node, args->boot, shm);
+    rcx_status_t status = rcx_node_exchange_caps(node, args->boot, shm);
     const int ranks = node->ranks > args->boot->local_size
                           ? node->ranks
                           : args->boot->local_size;
 
+    if (status == RCX_OK)
+        status = choose_devices(args, config, node);
     if (status != RCX_OK)
         return status;
     node->cma_pays = !rcx_node_refuses_cma(node) && rcx_cma_pays(args->heap);

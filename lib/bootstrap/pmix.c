@@ -452,23 +452,6 @@ static rcx_status_t lookup(struct rcx_boot *base, int rank, const void **blob_p,
 
 /* ---- Exchange of records ------------------------------------------------- */
 
-static rcx_status_t see_all(struct rcx_pmix_blobs *blobs,
-                            const struct rcx_pmix_node *node, size_t bytes,
-                            rcx_local_fn_t see, void *arg)
-{
-    rcx_status_t status = RCX_OK;
-
-    for (int i = 0; i < node->boot->size && status == RCX_OK; i++) {
-        const void *record;
-        size_t record_bytes;
-
-        status = rcx_pmix_blobs_get(blobs, node, i, &record, &record_bytes);
-        if (status == RCX_OK)
-            see(i, record_bytes == bytes ? record : NULL, arg);
-    }
-    return status;
-}
-
 /* As blobs are published and looked up, by another key. */
 static rcx_status_t exchange(struct rcx_boot *base, const void *record,
                              size_t bytes, rcx_local_fn_t see, void *arg)
@@ -489,7 +472,7 @@ static rcx_status_t exchange(struct rcx_boot *base, const void *record,
     if (status == RCX_OK)
         status = fence_all(boot, true, boot->open_until_ns, &no_work);
     if (status == RCX_OK)
-        status = see_all(&records, &node, bytes, see, arg);
+        status = rcx_pmix_blobs_see(&records, &node, bytes, see, arg);
     rcx_pmix_blobs_free(&records, boot->heap);
     return status;
 }

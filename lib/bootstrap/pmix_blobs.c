@@ -293,3 +293,77 @@ rcx_status_t rcx_pmix_blobs_get(struct rcx_pmix_blobs *blobs,
     *bytes_p = blob->bytes;
     return status;
 }
+
+/* ---- Reading all --------------------------------------------------------- */
+
+/* Read the blobs of all ranks into rows, bytes each. */
+static rcx_status_t read_rows(struct rcx_pmix_blobs *blobs,
+                              const struct rcx_pmix_node *node, size_t bytes,
+                              unsigned char *rows)
+{
+    for (int i = 0; i < node->boot->size; i++) {
+        const void *blob;
+        size_t blob_bytes;
+        const rcx_status_t status =
+            rcx_pmix_blobs_get(blobs, node, i, &blob, &blob_bytes);
+
+        if (status != RCX_OK)
+            return status;
+        if (blob_bytes != bytes)
+            return rcx_fail(node->log, RCX_ERR_LAUNCH,
+                            "the record of rank %d has %zu bytes instead of "
+                            "%zu: do all ranks run the same RCX?",
+                            i, blob_bytes, bytes);
+        memcpy(rows + (size_t)i * bytes, blob, bytes);
+    }
+    return RCX_OK;
+}
+
+/* Get the rows that the lowest rank of the node shows. False: it has not. */
+static bool get_rows(const struct rcx_pmix_node *node, size_t all_bytes,
+                     unsigned char *rows)
+{
+    pmix_value_t *value = NULL;
+    pmix_key_t key;
+    bool is_it;
+
+    rcx_pmix_node_key("all", node->key, key);
+    if (rcx_pmix_get_until(node, rcx_boot_lowest(node->boot), key, &value) !=
+        PMIX_SUCCESS)
+        return false;
+    is_it = value->type == PMIX_BYTE_OBJECT && value->data.bo.size == all_bytes;
+    if (is_it)
+        memcpy(rows, value->data.bo.bytes, all_bytes);
+    PMIX_VALUE_RELEASE(value);
+    return is_it;
+}
+
+rcx_status_t rcx_pmix_blobs_see(struct rcx_pmix_blobs *blobs,
+                                const struct rcx_pmix_node *node, size_t bytes,
+                                rcx_local_fn_t see, void *arg)
+{
+    const struct rcx_boot *boot = node->boot;
+    const bool shows =
+        is_by_node(boot) && boot->local_ranks && boot->local_size > 1;
+    const bool is_lowest = boot->rank == rcx_boot_lowest(boot);
+    const size_t all_bytes = (size_t)boot->size * bytes;
+    unsigned char *rows = rcx_heap_zalloc(node->heap, all_bytes);
+    rcx_status_t status = RCX_OK;
+
+    if (!rows)
+        return rcx_fail(node->log, RCX_ERR_NOMEM,
+                        "rcx_init: no memory for the records of %d ranks",
+                        boot->size);
+    if (!shows || is_lowest || !get_rows(node, all_bytes, rows))
+        status = read_rows(blobs, node, bytes, rows);
+    if (shows && is_lowest) { /* a short value after an error: do not wait */
+        const rcx_status_t shown =
+            rcx_pmix_show(node, "all", rows, status == RCX_OK ? all_bytes : 1);
+
+        status = status == RCX_OK ? shown : status;
+    }
+    for (int i = 0; i < boot->size && status == RCX_OK; i++)
+        see(i, rows + (size_t)i * bytes, arg);
+    rcx_heap_free(node->heap, rows);
+    return status;
+}

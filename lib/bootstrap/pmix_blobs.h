@@ -37,6 +37,12 @@ rcx_status_t rcx_pmix_blobs_get(struct rcx_pmix_blobs *blobs,
                                 const struct rcx_pmix_node *node, int rank,
                                 const void **blob_p, size_t *bytes_p);
 
+/* Pass the blobs of all ranks to see(); each is bytes long. In a large job the
+ * lowest rank of a node reads them, and shows them to its other ranks. */
+rcx_status_t rcx_pmix_blobs_see(struct rcx_pmix_blobs *blobs,
+                                const struct rcx_pmix_node *node, size_t bytes,
+                                rcx_local_fn_t see, void *arg);
+
 /* On the lowest rank of a node: show the other ranks which rank has put each
  * blob, so that they need not search. If this rank has not read all blobs, it
  * shows nothing, and the others search. */

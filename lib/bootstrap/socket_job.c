@@ -181,15 +181,16 @@ static void describe_root(struct rcx_socket_job *job)
 static rcx_status_t check_root(const struct rcx_log *log, const char *name,
                                const char *text, struct rcx_socket_job *job)
 {
+    enum { SHOWN = 200, SHOWN_OF_ID = 5 }; /* "rcx1:"; a secret follows */
     const struct rcx_socket_root *root = &job->root;
 
     if (!rcx_socket_root_parse(text, &job->root) ||
         (root->by == RCX_SOCKET_BY_HOST && (!*root->host || !root->ports[0])))
         return rcx_fail(
             log, strcmp(name, "RCX_ROOT") == 0 ? RCX_ERR_CONFIG : RCX_ERR_ARG,
-            "%s=%.200s: valid is HOST:PORT, [IPV6]:PORT, "
+            "%s=%.*s: valid is HOST:PORT, [IPV6]:PORT, "
             "file:/PATH, or the text of an id",
-            name, text);
+            name, root->by == RCX_SOCKET_BY_ID ? SHOWN_OF_ID : SHOWN, text);
     return RCX_OK;
 }
 

@@ -79,9 +79,14 @@ pmix_status_t PMIx_Put(pmix_scope_t scope, const char key[],
     return next(scope, key, value);
 }
 
-/* Whether key is that of a published blob: "rcx." and the number of a run. */
+/* Whether key is that of a published blob: "rcx." and the number of a run; or of
+ * a record for all nodes, which has a prefix. */
 static bool is_published(const char *key)
 {
+    static const char nodes[] = "nodes.";
+
+    if (key && strncmp(key, nodes, sizeof nodes - 1) == 0)
+        key += sizeof nodes - 1;
     return key && strncmp(key, "rcx.", 4) == 0 && key[4] >= '0' &&
            key[4] <= '9';
 }

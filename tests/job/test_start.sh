@@ -266,9 +266,10 @@ ok $? "rcx_init enters one fence, which carries data"
 exchanges() { [ "$(grep -cx "rcx_init: $2" "$out")" -eq "$1" ]; }
 
 # The lowest rank of a node puts the data of all its ranks, and reads all
-# values.
+# values: first records of the network, then addresses.
 run 0 "${launch[@]}" -n 12 --nodes 3 env LD_PRELOAD="$counts" "$main" launch && says_nothing \
-    && exchanges 3 "1 values put, 3 had" && exchanges 9 "0 values put, 0 had"
+    && exchanges 3 "2 values put, 6 had" && exchanges 9 "0 values put, 0 had" \
+    && exchanges 12 "2 fences, 2 with data"
 ok $? "on several nodes, one value a node is put and read"
 run 0 "${launch[@]}" -n 12 env LD_PRELOAD="$counts" "$main" launch && says_nothing \
     && exchanges 1 "1 values put, 11 had" && exchanges 11 "1 values put, 0 had"

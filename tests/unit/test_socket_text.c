@@ -278,6 +278,7 @@ static void assert_bad_params(rcx_params_t params, const char *words)
 static void wrong_parameters_are_errors_that_name_them(void **state)
 {
     static const rcx_id_t id = {"127.0.0.1:9"}, bad = {"nonsense"};
+    const rcx_id_t cut = {"rcx1:0123456789abcdef0123456789ab"};
     rcx_id_t endless;
 
     (void)state;
@@ -290,6 +291,8 @@ static void wrong_parameters_are_errors_that_name_them(void **state)
                       "params.rank=-1");
     assert_bad_params((rcx_params_t){.id = &bad, .size = 2},
                       "params.id=nonsense: valid is");
+    assert_bad_params((rcx_params_t){.id = &cut, .size = 2},
+                      "params.id=rcx1:: valid is");
     assert_bad_params((rcx_params_t){.id = &endless, .size = 2},
                       "params.id=111");
     assert_bad_params(

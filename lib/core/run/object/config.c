@@ -262,6 +262,7 @@ static const struct rcx_option others[] = {
      .doc =
          "start without a launcher: where rank 0 listens, or the file by which "
          "the ranks meet",
+     .is_secret = true, /* that of an id */
      .parse = parse_start},
     {.name = "RCX_RANK",
      .fallback = "none",

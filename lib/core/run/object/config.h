@@ -56,7 +56,7 @@ struct rcx_option {
     const char *fallback; /* its default */
     const char *values;   /* valid values, for messages */
     const char *doc;
-    bool is_secret; /* its value is not shown */
+    bool is_secret; /* its value may have a secret and is not shown */
     bool (*parse)(const char *text,
                   struct rcx_config *
                       config); /* NULL: a method of the variable's collective */

@@ -11,7 +11,7 @@
  *   deaths  COUNT ranks die, one after another or at once, at random moments of
  *           collectives, agreements and shrinks; the others go on
  *   stop    rank COUNT stops, is excluded, continues, and learns of it
- *   world   rank 1 dies and the world is shrunk
+ *   world   rank COUNT dies and the world is shrunk, without a deadline
  */
 #include <dirent.h>
 #include <pthread.h>
@@ -287,16 +287,18 @@ static void run_stop(int victim)
     rank_require(rcx_comm_free(&next), "rcx_comm_free");
 }
 
-static void run_world(void)
+static void run_world(int victim)
 {
     rcx_comm_t *next;
 
-    if (me.rank == 1)
+    rank_require(rcx_barrier(me.world), "rcx_barrier");
+    if (me.rank == victim)
         kill(getpid(), SIGKILL);
-    rank_require(rcx_comm_shrink(me.world, LIMIT_NS, &next), "rcx_comm_shrink");
+    rank_require(rcx_comm_shrink(me.world, 0, &next), "rcx_comm_shrink");
     if (!check_same(me.world, next))
         rank_fail("a second rank has failed");
-    if (members_of(next) != ((UINT64_C(1) << me.size) - 1 - 2))
+    if (members_of(next) !=
+        ((UINT64_C(1) << me.size) - 1 - (UINT64_C(1) << victim)))
         rank_fail("other members than those that live");
     rank_require(rcx_comm_free(&next), "rcx_comm_free");
 }
@@ -319,7 +321,7 @@ int main(int argc, char **argv)
     else if (strcmp(argv[1], "stop") == 0)
         run_stop(count);
     else
-        run_world();
+        run_world(count);
     rank_require(rcx_finalize(&me.context), "rcx_finalize");
     return 0;
 }

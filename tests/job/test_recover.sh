@@ -45,7 +45,10 @@ for way in "${ways[@]}"; do
     read -ra options <<<"$way"
     expect 0 5 "${options[@]}" -- agree 200
     expect 0 3 "${options[@]}" -- loop 200
-    expect 137 4 "${options[@]}" -- world
+    for n in 2 4; do
+        expect 137 $n "${options[@]}" -- world 0
+        expect 137 $n "${options[@]}" -- world $((n - 1))
+    done
 done
 expect 0 1 -- agree 3
 expect 0 1 -- loop 20

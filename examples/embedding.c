@@ -1,86 +1,120 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* embedding RANK SIZE PORT ROUNDS: processes that PMIx has not started sum
- * numbers in an event loop that does other things, too, and go on without a
- * dead one. */
+/* embedding DIRECTORY ROUNDS [join]: a service whose processes sum in their
+ * event loop, go on without one that dies, and take in one that joins. */
+#include <fcntl.h>
+#include <poll.h>
 #include <rcx/rcx.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
-#include "tcp_store.h"
+static struct pollfd events = {.events = POLLIN}; /* beside the service's */
+static rcx_context_t *rcx;
+static rcx_comm_t *comm;
+static long round_number, in[2] = {1}, out[2]; /* the service's state */
 
-/* Until the request is done; what else is there to do, is done meanwhile. */
-static rcx_status_t serve(rcx_context_t *rcx, int events, rcx_request_t *sum)
+/* By the environment (RCX_ROOT), or by seat: "SIZE ID". */
+static rcx_status_t open_context(const char *seat, int rank)
 {
-    struct epoll_event event;
+    rcx_params_t params = {.field_mask = RCX_PARAM_WAKEUP, .wakeup = 1};
     rcx_status_t status;
-    int done;
+    rcx_id_t id;
 
-    while ((status = rcx_test(sum, &done)) == RCX_OK && !done)
+    if (seat && sscanf(seat, "%d %127s", &params.size, id.text) == 2) {
+        params.field_mask |= RCX_PARAM_ID;
+        params.id = &id;
+        params.rank = rank < 0 ? params.size - 1 : rank;
+    }
+    status = rcx_init(&params, &rcx);
+    if (status || (status = rcx_get_fd(rcx, &events.fd)) ||
+        (status = rcx_comm_dup(rcx_world(rcx), &comm)))
+        return status;
+    return rcx_bcast(&round_number, 1, RCX_LONG, 0, comm);
+}
+
+static rcx_status_t sum(void)
+{
+    rcx_request_t *request;
+    int done = 0;
+    rcx_status_t status;
+
+    status = rcx_iallreduce(in, out, 2, RCX_LONG, RCX_SUM, comm, &request);
+    if (status)
+        return status;
+    while ((status = rcx_test(request, &done)) == RCX_OK && !done)
         if (rcx_arm(rcx) == RCX_OK)
-            epoll_wait(events, &event, 1, -1); /* RCX's, or a client's */
-    rcx_request_free(&sum);
+            poll(&events, 1, -1); /* RCX's, or a client's */
+    rcx_request_free(&request);
     return status;
 }
 
-/* In comm's place a group of the world's ranks, without those that it misses;
- * how many are left, or 0 where no group can be made of them. */
-static int go_on(rcx_comm_t **comm, rcx_comm_t *world, int ranks[], int n)
+/* Those that live get a communicator, and repeat what not all have done. */
+static rcx_status_t go_on(void)
 {
-    rcx_error_info_t why;
-    int kept = 0, is_lost[TCP_STORE_MOST] = {0};
+    rcx_comm_t *living;
 
-    rcx_comm_error(*comm, &why);
-    for (int k = 0; k < why.rank_count; k++)
-        is_lost[why.ranks[k]] = 1;
-    for (int i = 0; i < n; i++)
-        if (!is_lost[i])
-            ranks[kept++] = ranks[i];
-    fprintf(stderr, "rank %d goes on with %d of %d: %s\n", rcx_comm_rank(world),
-            kept, n, why.text);
-    rcx_comm_free(comm);
-    if (kept == n || rcx_comm_create_group(world, kept, ranks, 1, comm))
-        return 0;
-    return kept;
+    if (rcx_comm_shrink(comm, 10000000000, &living) != RCX_OK)
+        return RCX_ERR_COMM_FAILED;
+    rcx_comm_free(&comm);
+    comm = living;
+    return rcx_allreduce(RCX_IN_PLACE, &round_number, 1, RCX_LONG, RCX_MIN,
+                         comm);
+}
+
+/* A process that joins asks by the file "wanted", and gets its seat as the text
+ * of the link "seat". All open a new context with it. */
+static rcx_status_t take_in(void)
+{
+    rcx_context_t *old_rcx = rcx;
+    rcx_comm_t *old = comm;
+    rcx_status_t status;
+    char seat[200] = "";
+    rcx_id_t id = {""};
+
+    if (rcx_comm_rank(old) == 0 && rcx_get_id(NULL, &id) == RCX_OK) {
+        unlink("wanted");
+        snprintf(seat, sizeof seat, "%d %s", rcx_comm_size(old) + 1, id.text);
+        if (symlink(seat, "seat") != 0)
+            return RCX_ERR_LAUNCH;
+    }
+    status = rcx_bcast(seat, sizeof seat, RCX_UINT8, 0, old);
+    if (status == RCX_OK)
+        status = open_context(seat, rcx_comm_rank(old));
+    rcx_comm_free(&old);
+    rcx_finalize(&old_rcx);
+    return status;
+}
+
+static rcx_status_t join(void)
+{
+    char seat[200] = "";
+
+    close(creat("wanted", 0600));
+    while (readlink("seat", seat, sizeof seat - 1) < 0)
+        usleep(1000);
+    unlink("seat");
+    return open_context(seat, -1);
 }
 
 int main(int argc, char **argv)
 {
-    struct tcp_store store;
-    rcx_params_t params = {.field_mask = RCX_PARAM_BOOTSTRAP |
-                                         RCX_PARAM_WAKEUP | RCX_PARAM_TIMEOUT,
-                           .bootstrap.allgather = tcp_store_allgather,
-                           .bootstrap.arg = &store,
-                           .wakeup = 1,
-                           .timeout_ns = 2000000000};
-    int ranks[TCP_STORE_MOST], n, fd, events = epoll_create1(0);
-    rcx_context_t *context;
-    rcx_comm_t *comm;
-    rcx_request_t *request;
-    long one = 1, sum = 0;
+    rcx_status_t status = argc < 3 || chdir(argv[1]) ? RCX_ERR_ARG
+                          : argc > 3                 ? join()
+                                                     : open_context(NULL, 0);
 
-    if (argc != 5 || tcp_store_meet(&store, argv + 1))
-        return 2;
-    params.bootstrap.rank = store.rank;
-    params.bootstrap.size = n = store.size;
-    if (rcx_init(&params, &context) || rcx_get_fd(context, &fd) ||
-        rcx_comm_dup(rcx_world(context), &comm))
-        return 1;
-    epoll_ctl(events, EPOLL_CTL_ADD, fd,
-              &(struct epoll_event){.events = EPOLLIN});
-    for (int i = 0; i < n; i++)
-        ranks[i] = i;
-    for (int round = 0; round < atoi(argv[4]) && n > 0; round++) {
-        if (rcx_iallreduce(&one, &sum, 1, RCX_LONG, RCX_SUM, comm, &request) ||
-            serve(context, events, request))
-            n = go_on(&comm, rcx_world(context), ranks, n);
+    while (status == RCX_OK && round_number < atol(argv[2])) {
+        in[1] = rcx_comm_rank(comm) == 0 && access("wanted", F_OK) == 0;
+        status = sum();
+        round_number += status == RCX_OK;
+        if (status != RCX_OK)
+            status = go_on();
+        else if (out[1] > 0)
+            status = take_in();
         usleep(1000); /* a turn of the service's own work */
     }
-    if (n > 0)
-        printf("rank %d: %ld at the end\n", store.rank, sum);
+    if (status == RCX_OK)
+        printf("rank %d: %ld at the end\n", rcx_comm_rank(comm), out[0]);
     if (comm)
         rcx_comm_free(&comm);
-    rcx_finalize(&context); /* the lost do not come: by the timeout */
-    return n > 0 ? 0 : 1;
+    return status != RCX_OK || rcx_finalize(&rcx) != RCX_OK;
 }

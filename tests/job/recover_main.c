@@ -279,6 +279,12 @@ static void run_stop(int victim)
     rank_require(status, "rcx_comm_shrink");
     if (!check_same(comm, next) || rcx_comm_size(next) != me.size - 1)
         rank_fail("%d ranks go on", rcx_comm_size(next));
+    for (int i = 0; i < 3; i++) { /* the victim will ask for an old one */
+        uint64_t flags = 1;
+
+        rank_require(rcx_comm_agree(comm, &flags, 2 * SECOND_NS),
+                     "rcx_comm_agree");
+    }
     if (rcx_comm_rank(next) == 0)
         kill((pid_t)pids[victim], SIGCONT);
     sleep(1);

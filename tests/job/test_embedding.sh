@@ -2,62 +2,86 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The program of docs/tutorial/embedding.md, whose processes are started without
-# a launcher. Usage: test_embedding.sh PROGRAM PYTHON3
+# a launcher. Usage: test_embedding.sh PROGRAM
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "PROGRAM PYTHON3" "$@"
+takes "PROGRAM" "$@"
 program=$(realpath "$1")
-python=$2
 bound=(timeout -k 5 60)
+export UCX_LOG_LEVEL=fatal RCX_TIMEOUT=30s
 
-# Print a port that no process listens on.
-free_port() {
-    "$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+# begins ROUNDS RANK...: start these ranks of 3
+begins() {
+    local r
+    for r in "${@:2}"; do
+        begin "rank $r" env RCX_LOG=info RCX_ROOT="file:$room/start" RCX_SIZE=3 RCX_RANK="$r" \
+            "$program" "$room" "$1"
+    done
 }
 
-port=$(free_port)
-for r in 0 1 2; do
-    begin "rank $r" "$program" $r 3 "$port" 200
-done
+# ended NAME LINE: the process ends well and prints this line
+ended() {
+    end "$1" 0 && grep -qx "rank [0-9]*: $2 at the end" "$out"
+}
+
+room=$(mktemp -d "$scratch/XXXX")
+begins 200 0 1 2
 good=0
 for r in 0 1 2; do
-    end "rank $r" 0 && [ "$(cat "$out")" = "rank $r: 3 at the end" ] && [ ! -s "$err" ] || good=1
+    ended "rank $r" 3 || good=1
 done
 ok $good "three processes sum in their event loops"
 
-# kill_one [NAME=VALUE]: run three processes and kill rank 1; true if it was
-# killed
-kill_one() {
-    local victim
-    port=$(free_port)
-    env "$@" "$program" 1 3 "$port" 1000000 &
-    victim=$!
-    for r in 0 2; do
-        begin "rank $r" env RCX_LOG=info "$@" "$program" $r 3 "$port" 3000
-    done
-    while ! grep -q 'started in' "$scratch/rank 0.err" && kill -0 $victim; do
+# lose VICTIM ROUNDS: three processes, of which one is killed when it runs
+lose() {
+    local pid
+    room=$(mktemp -d "$scratch/XXXX")
+    env RCX_LOG=info RCX_ROOT="file:$room/start" RCX_SIZE=3 RCX_RANK="$1" \
+        "$program" "$room" 1000000 2>"$scratch/victim" &
+    pid=$!
+    rm -f "$scratch/rank 0.err"
+    begins "$2" $(seq 0 2 | grep -v "$1")
+    while ! grep -qs 'started in' "$scratch/victim" "$scratch/rank 0.err" && kill -0 $pid; do
         sleep 0.1
     done
     sleep 0.3
-    kill -KILL $victim
-    wait $victim
+    kill -KILL $pid
+    wait $pid
     [ $? -eq 137 ]
 }
 
-kill_one RCX_ERR_MODE=none
-good=$?
-for r in 0 2; do
-    end "rank $r" 0 && [ "$(cat "$out")" = "rank $r: 2 at the end" ] \
-        && grep -q "^rank $r goes on with 2 of 3: .*rank 1" "$err" || good=1
+for victim in 1 0; do
+    lose $victim 3000
+    good=$?
+    for r in $(seq 0 2 | grep -v $victim); do
+        ended "rank $r" 2 || good=1
+    done
+    ok $good "two go on where rank $victim is killed"
 done
-ok $good "two go on where the third is killed"
 
-kill_one RCX_ERR_MODE=peer UCX_LOG_LEVEL=fatal
+lose 1 4000
 good=$?
+begin new "$program" "$room" 4000 join
 for r in 0 2; do
-    end "rank $r" 1 && [ ! -s "$out" ] || good=1
+    ended "rank $r" 3 || good=1
 done
-ok $good "in error mode peer the world fails as well, and both end with a status"
+ended new 3 || good=1
+ok $good "they take in another one, and all have its state"
+
+room=$(mktemp -d "$scratch/XXXX")
+begins 6000 0 1 2
+for n in 1 2 3; do
+    begin "new $n" env RCX_LOG=debug "$program" "$room" 6000 join
+    while ! grep -q 'started in' "$scratch/new $n.err" && kill -0 "${begun[new $n]}"; do
+        sleep 0.1
+    done
+done
+good=0
+for r in 0 1 2; do
+    ended "rank $r" 6 || good=1
+    ended "new $((r + 1))" 6 || good=1
+done
+ok $good "three others join one after another"
 
 end_tests

@@ -289,14 +289,19 @@ static void check_deadline(struct rcx_agreement *g)
         go_on_without(g, now);
 }
 
-/* A rank that only waits learns by this that nothing leads to the peer. */
-static void reach_awaited(const struct rcx_agreement *g)
+/* A rank that only waits learns by this that no transport leads to the peer. */
+static void reach_awaited(struct rcx_agreement *g)
 {
     struct rcx_transport *t = g->comm->context->transport;
     const int awaited = rcx_agree_awaited(open_one(g));
 
-    if (awaited >= 0 && t && t->ops->reach)
-        t->ops->reach(t, rcx_comm_context_rank(g->comm, awaited));
+    if (awaited < 0 || !t || !t->ops->reach ||
+        t->ops->reach(t, rcx_comm_context_rank(g->comm, awaited)) !=
+            RCX_ERR_TRANSPORT)
+        return;
+    t->last_error[0] = '\0';
+    g->sending = g->open;
+    rcx_agree_fail(open_one(g), awaited, false);
 }
 
 bool rcx_agreement_is_over(void *arg)

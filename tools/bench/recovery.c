@@ -7,8 +7,8 @@
  *
  *   ranks,what,found_ms,shrink_us,allreduce_us,dup_us
  *
- * found_ms: from the failure until the last rank has an error. shrink_us: of
- * rcx_comm_shrink(), on the slowest rank. allreduce_us, dup_us: of an allreduce
+ * found_ms: from the failure until the last rank has an error. shrink_us: from
+ * then until the last rank has left rcx_comm_shrink(). allreduce_us, dup_us: of an allreduce
  * of 8 bytes and of rcx_comm_dup() with the same ranks before the failure.
  *
  *   revoke   rank 0 revokes the communicator
@@ -117,7 +117,7 @@ static void recover(const char *what, rcx_comm_t **comm, int64_t *found_ns,
                     int64_t *shrink_ns)
 {
     const int64_t at = most(now_ns(), *comm) + SOON_NS;
-    int64_t value = 0, error;
+    int64_t value = 0, error, end;
     rcx_comm_t *next;
 
     while (now_ns() < at)
@@ -130,8 +130,10 @@ static void recover(const char *what, rcx_comm_t **comm, int64_t *found_ns,
         continue;
     error = now_ns();
     must(rcx_comm_shrink(*comm, LIMIT_NS, &next));
-    *shrink_ns = most(now_ns() - error, next);
-    *found_ns = most(error - at, next);
+    end = now_ns();
+    error = most(error, next);
+    *shrink_ns = most(end, next) - error;
+    *found_ns = error - at;
     must(rcx_comm_free(comm));
     *comm = next;
 }

@@ -16,8 +16,8 @@ raised as `Error` or a subclass. RCX's warnings go to the logger "rcx" of Python
 
 from ._comm import ANY_SOURCE, TAG_MAX, Comm, Failure, Started
 from ._context import Bootstrap, Context, Order, Threads, get_id
-from ._library import (ArgumentError, DeadlineError, Error, MemoryFullError, MismatchError,
-                       PeerError, Status, UnsupportedError, ffi, lib)
+from ._library import (ArgumentError, DeadlineError, Error, ExcludedError, MemoryFullError,
+                       MismatchError, PeerError, Status, UnsupportedError, ffi, lib)
 from ._operations import Operations
 from ._ops import UserOp
 from ._requests import Received, Request, test_any, wait_all, wait_any
@@ -30,13 +30,13 @@ MAXLOC, MINLOC, REPLACE, NO_OP, AVG = Op.MAXLOC, Op.MINLOC, Op.REPLACE, Op.NO_OP
 
 __version__: str = ffi.string(lib.rcx_version()).decode()
 
-for _error in (Error, ArgumentError, DeadlineError, MemoryFullError, MismatchError, PeerError,
-               UnsupportedError):
+for _error in (Error, ArgumentError, DeadlineError, ExcludedError, MemoryFullError,
+               MismatchError, PeerError, UnsupportedError):
     _error.__module__ = "rcx"  # the public name, which tracebacks show
 
 __all__ = [
     "ANY_SOURCE", "AVG", "ArgumentError", "BAND", "BOR", "BXOR", "Bootstrap", "Comm",
-    "Context", "Datatype", "DeadlineError", "Error", "Failure", "LAND", "LOR", "LXOR",
+    "Context", "Datatype", "DeadlineError", "Error", "ExcludedError", "Failure", "LAND", "LOR", "LXOR",
     "MAX", "MAXLOC", "MIN", "MINLOC", "MemoryFullError", "MismatchError", "NO_OP", "Op",
     "Operations", "Order", "PROD", "PeerError", "REPLACE", "Received", "Request", "SUM",
     "Started", "Status", "TAG_MAX", "Threads", "UnsupportedError", "UserOp", "UserType",

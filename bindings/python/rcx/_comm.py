@@ -82,6 +82,11 @@ class Comm(Operations[None]):
         return self._handle
 
     @property
+    def is_freed(self) -> bool:
+        """Whether the communicator is freed."""
+        return bool(self._handle == NULL)
+
+    @property
     def nonblocking(self) -> Started:
         """The operations in nonblocking form: each call starts one and returns a `Request`."""
         return Started(self, "rcx_i{}")
@@ -210,6 +215,55 @@ class Comm(Operations[None]):
             return None
         text, ranks = failure(self.handle)
         return Failure(Status(info.status), ranks, text)
+
+    # ---- Recovery from failures
+
+    def revoke(self) -> None:
+        """The same as `abort()`: the operations of all ranks end, so that all can call
+        `shrink()`."""
+        check(lib.rcx_comm_revoke(self.handle))
+
+    def agree(self, flags: int, timeout: float | None = None) -> int:
+        """Return the bitwise AND of the flags, of 64 bits, of the ranks that took part: the
+        same value on all ranks, whatever fails meanwhile, and with it `failed()`. All ranks
+        that live call it. It also works on a failed communicator.
+
+        timeout: in seconds, the same on all ranks; None: that of the communicator. A rank that
+        does not call within a quarter of it is taken for failed.
+
+        Raises `ExcludedError` if the others have agreed that this rank has failed, and
+        `DeadlineError` if there is no decision yet: call it again then. Python handles Ctrl-C
+        after it returns.
+
+        >>> import rcx
+        >>> with rcx.Context() as context:
+        ...     bin(context.world.agree(0b101)), context.world.failed()
+        ('0b101', ())
+        """
+        word = ffi.new("uint64_t *", flags)
+        self.check(lib.rcx_comm_agree(self.handle, word, nanoseconds(timeout)))
+        return int(word[0])
+
+    def shrink(self, timeout: float | None = None) -> Comm:
+        """Create a communicator of the ranks that live, in the order of their ranks. Those
+        that have failed are then in `failed()` of this communicator. All ranks that live call
+        it; otherwise as `agree()`. This communicator may have failed or not, and is not freed.
+
+        >>> import rcx
+        >>> with rcx.Context() as context:
+        ...     context.world.revoke()
+        ...     context.world.shrink().size == context.world.size
+        True
+        """
+        return Comm(self.context, made("rcx_comm_t *", lib.rcx_comm_shrink, self.handle,
+                                       nanoseconds(timeout), comm=self.handle))
+
+    def failed(self) -> tuple[int, ...]:
+        """Return the ranks that have failed by the last `agree()` or `shrink()`, ascending: the
+        same on all ranks. Before the first one there are none, whatever `failure` has."""
+        count, ranks = ffi.new("int *"), ffi.new("int **")
+        check(lib.rcx_comm_failed(self.handle, count, ranks))
+        return tuple(ranks[0][i] for i in range(count[0]))
 
     # ---- Memory that the ranks of a node share
 

@@ -193,8 +193,9 @@ class Context:
         if error is None:
             self.close()
         elif not self.is_closed:
-            for comm in [made for made in self._made if isinstance(made, Comm)]:
-                comm.abort()
+            for made in list(self._made):
+                if isinstance(made, Comm) and not made.is_freed:
+                    made.abort()
             try:
                 self.close()
             except Error:

@@ -74,6 +74,11 @@ class PeerError(Error, ConnectionError):
     """Another process has failed or cannot be reached, or the communicator has failed before."""
 
 
+class ExcludedError(Error):
+    """The other ranks have agreed that this rank has failed, or too few ranks can be reached.
+    The communicator has failed for good: the process ends, or opens a new `Context`."""
+
+
 class MismatchError(Error):
     """The calls of the ranks do not match."""
 
@@ -87,6 +92,7 @@ _classes = {
     Status.COMM_FAILED: PeerError,
     Status.TRANSPORT: PeerError,
     Status.MISMATCH: MismatchError,
+    Status.EXCLUDED: ExcludedError,
 }
 
 # ---- Conversion of errors: the text that RCX logs becomes the text of an exception

@@ -17,7 +17,8 @@ def main(how):
     try:
         with rcx.Context(timeout=5) as context:
             world = context.world
-            side = world.dup()
+            side, freed = world.dup(), world.dup()
+            freed.free()
             world.barrier()
             if world.rank == 1:
                 if how == "killed":

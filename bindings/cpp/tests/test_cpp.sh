@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # rcx.hpp: the example, every function in its three forms, and the error of older compilers.
-# Usage: test_cpp.sh RCXRUN AVERAGE FORMS
+# Usage: test_cpp.sh RCXRUN AVERAGE FORMS RECOVER
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../../../tests/support/tap.sh"
-takes "RCXRUN AVERAGE FORMS" "$@"
+takes "RCXRUN AVERAGE FORMS RECOVER" "$@"
 rcxrun=$(realpath "$1")
 average=$(realpath "$2")
 forms=$(realpath "$3")
+recover=$(realpath "$4")
 bound=(timeout -k 5 60)
 
 # the values are 0, 10 11, 20 21 22, 30 31 32 33
@@ -21,6 +22,8 @@ for n in 1 2 3 5; do
         && ! grep -v '^rcx error: \[[0-9]*\] \(rcx_allreduce: op band is not defined\|rcx_bcast: root=\|communicator [0-9]*\|[a-z]* of 3 .* a user-defined op failed\)' "$err"
     ok $? "every function in its three forms, errors, ops, groups, on $n ranks"
 done
+run 137 "$rcxrun" -k -n 4 -x RCX_ERR_MODE=peer "$recover" && [ ! -s "$out" ]
+ok $? "a rank is killed, and the others agree on it and go on"
 run 1 "$rcxrun" -n 2 -x RCX_ORDER=loud "$average" && grep -q 'RCX_ERR_CONFIG' "$err"
 ok $? "an error of rcx_init is an exception, too"
 

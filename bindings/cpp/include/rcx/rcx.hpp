@@ -271,6 +271,36 @@ class comm
     {
         check(rcx_comm_abort(handle()));
     }
+    /* The same: the operations of all ranks end, so that all can shrink(). */
+    void revoke()
+    {
+        check(rcx_comm_revoke(handle()));
+    }
+    /* Return the AND of the flags of the ranks that live: all get the same one,
+     * also of a communicator that has failed. No time: its timeout. */
+    std::uint64_t agree(std::uint64_t flags, std::chrono::nanoseconds time = {})
+    {
+        check(rcx_comm_agree(handle(), &flags, time.count()), handle());
+        return flags;
+    }
+    /* A communicator of the ranks that live, otherwise as agree(). This one is
+     * not freed. */
+    comm shrink(std::chrono::nanoseconds time = {})
+    {
+        rcx_comm_t *fresh = nullptr;
+
+        check(rcx_comm_shrink(handle(), time.count(), &fresh), handle());
+        return comm(fresh, true);
+    }
+    /* The ranks that have failed by the last agree() or shrink(). */
+    std::vector<int> failed() const
+    {
+        const int *ranks = nullptr;
+        int n = 0;
+
+        check(rcx_comm_failed(handle(), &n, &ranks));
+        return std::vector<int>(ranks, ranks + n);
+    }
     explicit operator bool() const noexcept
     {
         return handle_ != nullptr;

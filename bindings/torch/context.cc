@@ -6,13 +6,9 @@
 #include <c10/util/Exception.h>
 
 #include <cstring>
-#include <stdexcept>
 
 namespace rcx_torch
 {
-
-/* Timeout of rcx_finalize(): other processes may have exited before. */
-static constexpr std::chrono::seconds leave_within{10};
 
 /* ---- Errors -------------------------------------------------------------- */
 
@@ -47,6 +43,8 @@ std::string describe(rcx_status_t status, rcx_comm_t *comm)
 
 void check(rcx_status_t status, rcx_comm_t *comm)
 {
+    if (status == RCX_ERR_EXCLUDED)
+        throw Excluded(describe(status, comm));
     TORCH_CHECK(status >= RCX_OK, describe(status, comm));
 }
 
@@ -62,8 +60,15 @@ namespace
 struct Exchange {
     c10::intrusive_ptr<c10d::Store> store;
     int rank, size;
+    milliseconds timeout;
     int calls = 0;
     std::string error = "";
+
+    std::vector<uint8_t> get(const std::string &key)
+    {
+        store->wait({key}, timeout);
+        return store->get(key);
+    }
 
     /* Rank 0 gathers all parts, so that each other rank reads one value
      * only. */
@@ -71,20 +76,17 @@ struct Exchange {
     {
         const std::string key = "rcx/" + std::to_string(calls++);
         const auto part = static_cast<const uint8_t *>(send);
-        std::vector<uint8_t> all;
+        std::vector<uint8_t> all(part, part + bytes);
 
-        if (rank > 0)
-            store->set(key + "/" + std::to_string(rank),
-                       std::vector<uint8_t>(part, part + bytes));
-        if (rank == 0) {
-            all.assign(part, part + bytes);
+        if (rank > 0) {
+            store->set(key + "/" + std::to_string(rank), all);
+            all = get(key);
+        } else if (size > 1) {
             for (int i = 1; i < size; i++) {
-                const auto other = store->get(key + "/" + std::to_string(i));
+                const auto other = get(key + "/" + std::to_string(i));
                 all.insert(all.end(), other.begin(), other.end());
             }
             store->set(key, all);
-        } else {
-            all = store->get(key);
         }
         if (all.size() != bytes * size)
             throw std::runtime_error("ranks exchange different numbers of "
@@ -134,7 +136,7 @@ Context::over_store(const c10::intrusive_ptr<c10d::Store> &store, int rank,
     /* The context keeps it: RCX may access it until it is finalized. The store
      * is not needed after rcx_init(). */
     const auto exchange =
-        std::make_shared<Exchange>(Exchange{store, rank, size});
+        std::make_shared<Exchange>(Exchange{store, rank, size, timeout});
     rcx_params_t params = params_of(timeout);
     rcx_context_t *handle = nullptr;
     rcx_status_t status;
@@ -166,6 +168,28 @@ void Context::keep(const Operation &operation)
         kept_.push_back(tensor);
     for (const auto &[tensor, place] : operation.copies)
         kept_.push_back(place);
+}
+
+void Context::add(rcx_comm_t *comm)
+{
+    const std::lock_guard<std::mutex> lock(comms_lock_);
+
+    comms_.insert(comm);
+}
+
+void Context::remove(rcx_comm_t *comm)
+{
+    const std::lock_guard<std::mutex> lock(comms_lock_);
+
+    comms_.erase(comm);
+}
+
+void Context::abort_all()
+{
+    const std::lock_guard<std::mutex> lock(comms_lock_);
+
+    for (rcx_comm_t *comm : comms_)
+        rcx_comm_abort(comm);
 }
 
 Context::~Context()

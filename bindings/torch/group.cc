@@ -18,10 +18,16 @@ using c10d::ReduceOp;
 
 /* ---- Groups -------------------------------------------------------------- */
 
-Group::Group(std::shared_ptr<Comm> comm, milliseconds timeout)
-    : Base(rcx_comm_rank(comm->handle()), rcx_comm_size(comm->handle())),
-      comm_(std::move(comm)), timeout_(timeout)
+Group::Group(std::shared_ptr<Comm> comm, int rank, int size,
+             milliseconds timeout)
+    : Base(rank, size), comm_(std::move(comm)), timeout_(timeout)
 {
+}
+
+std::shared_ptr<Comm> Group::comm() const
+{
+    TORCH_CHECK(comm_, "rcx: the group has no members before reconfigure()");
+    return comm_;
 }
 
 /* The last reference to a Comm waits for its operations, and may finalize RCX.
@@ -63,7 +69,7 @@ Group::WorkPtr Group::start(Operation operation)
 
 Group::WorkPtr Group::start_message(Operation operation)
 {
-    WorkPtr work = comm_->start(std::move(operation));
+    WorkPtr work = comm()->start(std::move(operation));
     const std::lock_guard<std::mutex> lock(coalescing_lock_);
 
     if (coalescing_)

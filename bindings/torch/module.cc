@@ -1,111 +1,214 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The Python module _C: creates process groups, and gives access to a job
- * started by a launcher. */
+/* The Python module _C: creates process groups, and gives access to their
+ * processes before there is a group: Job. */
 #include "rcx_torch.h"
 
 #include <pybind11/chrono.h>
+#include <pybind11/stl.h>
 #include <torch/csrc/utils/pybind.h>
 
 namespace rcx_torch
 {
 
-/* world: the context of the world's group, while that group lives; other groups
- * are made in it. launched: the context of a job started by a launcher, until
- * the world's group takes it over. */
-static std::mutex contexts_lock;
-static std::weak_ptr<Context> world;
-static std::shared_ptr<Context> launched;
+using Seconds = std::chrono::duration<double>;
 
-/* A job started by srun, prterun, rcxrun or mpirun, for use before there is a
- * store. */
+/* world: the communicator of the world's group, while that group lives; other
+ * groups are made in it. next_world: one that is ready before its group: of a
+ * launcher's job, of ranks that have survived, or of new members. */
+static std::mutex world_lock;
+static std::weak_ptr<Comm> world;
+static std::shared_ptr<Comm> next_world;
+
+void set_world(const std::shared_ptr<Comm> &comm)
+{
+    const std::lock_guard<std::mutex> lock(world_lock);
+
+    world = comm;
+}
+
+static milliseconds rounded(Seconds time)
+{
+    return std::chrono::ceil<milliseconds>(time);
+}
+
+/* The processes of a communicator that no group has yet. */
 class Job
 {
   public:
-    explicit Job(std::chrono::duration<double> timeout)
-        : context_(Context::over_pmix(
-              std::chrono::duration_cast<milliseconds>(timeout)))
+    explicit Job(std::shared_ptr<Comm> comm) : comm_(std::move(comm))
     {
-        const std::lock_guard<std::mutex> lock(contexts_lock);
-
-        launched = context_;
     }
+    /* Started by srun, prterun, rcxrun or mpirun. */
+    static Job over_pmix(Seconds timeout)
+    {
+        return Job(Comm::of_world(Context::over_pmix(rounded(timeout))));
+    }
+    static Job over_store(const c10::intrusive_ptr<c10d::Store> &store,
+                          int rank, int size, Seconds timeout)
+    {
+        return Job(Comm::of_world(
+            Context::over_store(store, rank, size, rounded(timeout))));
+    }
+    static Job of_group(const Group &group)
+    {
+        return Job(group.comm());
+    }
+
     int rank() const
     {
-        return rcx_comm_rank(context_->world());
+        return rcx_comm_rank(comm_->handle());
     }
     int size() const
     {
-        return rcx_comm_size(context_->world());
+        return rcx_comm_size(comm_->handle());
     }
     /* Broadcast rank 0's text, of at most 255 bytes. */
-    std::string bcast(const std::string &text) const
+    std::string bcast(const std::string &text, Seconds timeout) const
     {
+        rcx_comm_t *comm = comm_->handle();
         char buffer[256] = {0};
 
         text.copy(buffer, sizeof buffer - 1);
-        check(rcx_bcast(buffer, sizeof buffer, RCX_BYTE, 0, context_->world()),
-              context_->world());
+        check(rcx_comm_set_timeout(comm, nanoseconds(rounded(timeout))));
+        check(rcx_bcast(buffer, sizeof buffer, RCX_BYTE, 0, comm), comm);
         return buffer;
+    }
+    Job shrink(Seconds timeout) const
+    {
+        return Job(comm_->shrink(rounded(timeout)));
+    }
+    uint64_t agree(uint64_t flags, Seconds timeout) const
+    {
+        return comm_->agree(flags, rounded(timeout));
+    }
+    std::vector<int> failed() const
+    {
+        return comm_->failed();
+    }
+    /* End all operations of this context's communicators, on all ranks. */
+    void abort_all() const
+    {
+        comm_->context().abort_all();
+    }
+    /* The next world's group consists of these processes. */
+    void become_world() const
+    {
+        const std::lock_guard<std::mutex> lock(world_lock);
+
+        next_world = comm_;
     }
 
   private:
-    std::shared_ptr<Context> context_;
+    std::shared_ptr<Comm> comm_;
 };
 
 /* Create the communicator of a group of all processes of the store. The world's
- * group takes over the context of a launcher's job, if there is one. Contexts
- * of earlier worlds are not used again. */
+ * group takes over the one that is ready, if there is one. Contexts of earlier
+ * worlds are not used again. */
 static std::shared_ptr<Comm>
 whole(const c10d::DistributedBackendOptions &options, milliseconds timeout)
 {
     const bool is_world = options.global_ranks_in_group.empty();
-    std::unique_lock<std::mutex> lock(contexts_lock);
-    auto context = is_world ? std::exchange(launched, nullptr) : nullptr;
+    std::unique_lock<std::mutex> lock(world_lock);
+    auto comm = is_world ? std::exchange(next_world, nullptr) : nullptr;
 
     lock.unlock();
-    if (!context)
-        context = Context::over_store(options.store, options.group_rank,
-                                      options.group_size, timeout);
-    lock.lock();
-    if (is_world)
-        world = context;
-    return Comm::of_world(std::move(context));
+    if (!comm)
+        comm = Comm::of_world(Context::over_store(
+            options.store, options.group_rank, options.group_size, timeout));
+    if (is_world) {
+        comm->become_world();
+        set_world(comm);
+    }
+    return comm;
 }
 
-/* Create a process group. A group of some ranks is a communicator in the
- * world's context, or in that of a launcher's job. The world's group, and a
- * group without such a context, are made by whole(). */
+/* The communicator in which groups of some ranks are created; null: none. */
+static std::shared_ptr<Comm> parent_of(const std::vector<int> &ranks)
+{
+    const std::lock_guard<std::mutex> lock(world_lock);
+
+    if (ranks.empty())
+        return nullptr;
+    const auto comm = world.lock();
+    return comm ? comm : next_world;
+}
+
+#ifdef C10D_BACKEND_HAS_RECONFIGURE
+/* Whether the group begins without members, until reconfigure(). */
+static bool is_deferred(const pybind11::object &options)
+{
+    return !options.is_none() &&
+           pybind11::hasattr(options, "enable_reconfigure") &&
+           options.attr("enable_reconfigure").cast<bool>();
+}
+#endif
+
+/* Create a process group. A group of some ranks is a communicator in that of
+ * the world's. The world's group, and a group without it, are made by
+ * whole(). */
 static c10::intrusive_ptr<Base>
-create(const c10d::DistributedBackendOptions &options, const pybind11::object &)
+create(const c10d::DistributedBackendOptions &options,
+       const pybind11::object &backend_options)
 {
     const auto timeout =
         std::chrono::duration_cast<milliseconds>(options.timeout);
     const std::vector<int> ranks(options.global_ranks_in_group.begin(),
                                  options.global_ranks_in_group.end());
-    const pybind11::gil_scoped_release released;
-    std::unique_lock<std::mutex> lock(contexts_lock);
-    auto context = ranks.empty() ? nullptr : world.lock();
+    std::shared_ptr<Comm> comm;
+    bool deferred = false;
 
-    if (!context && !ranks.empty())
-        context = launched;
-    lock.unlock();
-    return c10::make_intrusive<Group>(
-        context ? Comm::of_ranks(std::move(context), ranks, options.group_id)
-                : whole(options, timeout),
-        timeout);
+#ifdef C10D_BACKEND_HAS_RECONFIGURE
+    deferred = is_deferred(backend_options);
+#endif
+    const pybind11::gil_scoped_release released;
+    if (!deferred) {
+        const auto parent = parent_of(ranks);
+        comm = parent ? Comm::of_ranks(*parent, ranks, options.group_id)
+                      : whole(options, timeout);
+    }
+    auto group = c10::make_intrusive<Group>(
+        comm, comm ? rcx_comm_rank(comm->handle()) : options.group_rank,
+        comm ? rcx_comm_size(comm->handle()) : options.group_size, timeout);
+#ifdef C10D_BACKEND_HAS_RECONFIGURE
+    group->set_store(options.store);
+#endif
+    return group;
 }
 
 PYBIND11_MODULE(_C, m)
 {
     using released = pybind11::call_guard<pybind11::gil_scoped_release>;
+    namespace py = pybind11;
 
     m.def("create", create);
     m.def("version", rcx_version);
-    pybind11::class_<Job>(m, "Job")
-        .def(pybind11::init<std::chrono::duration<double>>(), released())
+    py::register_exception<Excluded>(m, "ExcludedError", PyExc_RuntimeError);
+    py::class_<Job>(m, "Job")
+        .def_static("over_pmix", &Job::over_pmix, released())
+        .def_static("over_store", &Job::over_store, released())
+        .def_static("of_group", &Job::of_group)
         .def_property_readonly("rank", &Job::rank)
         .def_property_readonly("size", &Job::size)
-        .def("bcast", &Job::bcast, released());
+        .def("bcast", &Job::bcast, released())
+        .def("shrink", &Job::shrink, released())
+        .def("agree", &Job::agree, released())
+        .def("failed", &Job::failed)
+        .def("abort_all", &Job::abort_all, released())
+        .def("become_world", &Job::become_world);
+    py::class_<Group, Base, c10::intrusive_ptr<Group>>(m, "Group")
+        .def_property_readonly("timeout", &Group::timeout)
+        .def("abort", &Group::abort, released())
+        .def("set_timeout", &Group::setTimeout)
+        .def_property_readonly("supports_shrinking", &Group::supportsShrinking)
+        .def(
+            "shrink",
+            [](Group &group, const std::vector<int64_t> &ranks_to_exclude,
+               int shrink_flags) {
+                return group.shrink(ranks_to_exclude, shrink_flags);
+            },
+            py::arg("ranks_to_exclude"), py::arg("shrink_flags") = 0,
+            released());
 }
 
 } // namespace rcx_torch

@@ -27,7 +27,9 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <shared_mutex>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,8 +54,19 @@ std::string describe(rcx_status_t status, rcx_comm_t *comm);
 /* Throw an exception if status is an error. */
 void check(rcx_status_t status, rcx_comm_t *comm = nullptr);
 
+/* Thrown if the other ranks have agreed that this rank has failed:
+ * rcx_torch.ExcludedError in Python. */
+class Excluded : public std::runtime_error
+{
+  public:
+    using std::runtime_error::runtime_error;
+};
+
 /* Convert to RCX's unit. For RCX, 0 is no timeout. */
 int64_t nanoseconds(milliseconds time);
+
+/* How long the end of a job waits for ranks, which may have exited before. */
+constexpr std::chrono::seconds leave_within{10};
 
 /* ---- Processes ----------------------------------------------------------- */
 
@@ -62,7 +75,8 @@ struct Operation;
 class Context
 {
   public:
-    /* Create the context of size processes that share a store. */
+    /* Create the context of size processes that share a store, which is not
+     * used if size is 1. */
     static std::shared_ptr<Context>
     over_store(const c10::intrusive_ptr<c10d::Store> &store, int rank, int size,
                milliseconds timeout);
@@ -87,12 +101,18 @@ class Context
     /* Keep the tensors of a failed operation: RCX may read them until it is
      * finalized. */
     void keep(const Operation &operation);
+    /* Communicators whose operations abort_all() ends, on all their ranks. */
+    void add(rcx_comm_t *comm);
+    void remove(rcx_comm_t *comm);
+    void abort_all();
 
   private:
     rcx_context_t *handle_;
     std::shared_ptr<void> bootstrap_;
     std::mutex keeping_;
     std::vector<at::Tensor> kept_;
+    std::mutex comms_lock_;
+    std::set<rcx_comm_t *> comms_;
 };
 
 /* ---- Operations ---------------------------------------------------------- */
@@ -207,21 +227,31 @@ class Comm : public std::enable_shared_from_this<Comm>
 {
   public:
     static std::shared_ptr<Comm> of_world(std::shared_ptr<Context> context);
-    /* A communicator of some ranks of the world. Only these ranks call it. */
-    static std::shared_ptr<Comm> of_ranks(std::shared_ptr<Context> context,
+    /* A communicator of some ranks of parent. Only these ranks call it. */
+    static std::shared_ptr<Comm> of_ranks(const Comm &parent,
                                           const std::vector<int> &ranks,
                                           const std::string &name);
-    Comm(std::shared_ptr<Context> context, rcx_comm_t *handle, bool owned)
-        : context_(std::move(context)), handle_(handle), owned_(owned)
-    {
-    }
-    /* Waits for the operations in progress. */
+    Comm(std::shared_ptr<Context> context, rcx_comm_t *handle, bool owned);
+    /* Waits for the operations in progress. That of the world also waits for
+     * the other ranks; 10 s at most. */
     ~Comm();
     Comm(const Comm &) = delete;
     Comm &operator=(const Comm &) = delete;
 
     c10::intrusive_ptr<Work> start(Operation operation);
+    /* End the operations of all ranks with an error. */
     void abort();
+    /* rcx_comm_shrink(), rcx_comm_agree(), rcx_comm_failed(). A failed
+     * communicator can shrink, and its ranks can agree. */
+    std::shared_ptr<Comm> shrink(milliseconds timeout);
+    uint64_t agree(uint64_t flags, milliseconds timeout);
+    std::vector<int> failed() const;
+    /* From now on this is the communicator of the world's group. */
+    void become_world();
+    Context &context() const
+    {
+        return *context_;
+    }
     rcx_comm_t *handle() const
     {
         return handle_;
@@ -236,6 +266,7 @@ class Comm : public std::enable_shared_from_this<Comm>
     std::shared_ptr<Hooks> hooks_ = std::make_shared<Hooks>();
     rcx_comm_t *handle_;
     bool owned_;
+    bool is_world_ = false;
     std::mutex starting_; /* held while an operation is started */
     std::list<c10::intrusive_ptr<Work>> under_way_;
 };
@@ -250,7 +281,8 @@ bool in_hook();
 class Group : public Base
 {
   public:
-    Group(std::shared_ptr<Comm> comm, milliseconds timeout);
+    /* comm is null until reconfigure() if the group begins without one. */
+    Group(std::shared_ptr<Comm> comm, int rank, int size, milliseconds timeout);
     ~Group() override;
 
     using Tensor = at::Tensor;
@@ -262,6 +294,11 @@ class Group : public Base
     const std::string getBackendName() const override
     {
         return "rcx";
+    }
+    std::shared_ptr<Comm> comm() const;
+    milliseconds timeout() const
+    {
+        return timeout_;
     }
     WorkPtr broadcast(Tensors &tensors,
                       const c10d::BroadcastOptions &options) override;
@@ -317,6 +354,27 @@ class Group : public Base
         return started_;
     }
 
+    /* Recovery. These override functions of PyTorch 2, as far as its version
+     * has them; 1.13 has none. abort(): end the operations of all ranks.
+     * shrink(): a group without some ranks, which do not call it. With flag 1
+     * (SHRINK_ABORT) the group has failed, and the others must be the ranks
+     * that live. */
+    void abort();
+    void setTimeout(milliseconds timeout);
+    bool supportsShrinking() const;
+    c10::intrusive_ptr<Base>
+    shrink(const std::vector<int64_t> &excluded, int flags = 0,
+           const c10::intrusive_ptr<Base::Options> &options = {});
+#ifdef C10D_BACKEND_HAS_RECONFIGURE
+    bool supportsReconfigure() const override
+    {
+        return true;
+    }
+    c10d::ReconfigureHandle get_reconfigure_handle() const override;
+    WorkPtr reconfigure(const c10d::ReconfigureOptions &options) override;
+    void set_store(const c10::intrusive_ptr<c10d::Store> &store);
+#endif
+
   private:
     WorkPtr allreduce_sparse(Tensor &tensor,
                              const c10d::AllreduceOptions &options);
@@ -331,11 +389,19 @@ class Group : public Base
 
     std::shared_ptr<Comm> comm_;
     milliseconds timeout_;
+#ifdef C10D_BACKEND_HAS_RECONFIGURE
+    c10::intrusive_ptr<c10d::Store> store_;
+    std::string reconfigure_handle_;
+#endif
     std::atomic<uint64_t> started_{0};
     std::mutex coalescing_lock_;
     bool coalescing_ = false;
     std::vector<WorkPtr> coalesced_;
 };
+
+/* The communicator in which groups of some ranks are created: that of the
+ * world's group. */
+void set_world(const std::shared_ptr<Comm> &comm);
 
 } // namespace rcx_torch
 

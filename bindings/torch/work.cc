@@ -440,18 +440,23 @@ std::shared_ptr<Comm> Comm::of_world(std::shared_ptr<Context> context)
     return std::make_shared<Comm>(std::move(context), world, false);
 }
 
-std::shared_ptr<Comm> Comm::of_ranks(std::shared_ptr<Context> context,
+std::shared_ptr<Comm> Comm::of_ranks(const Comm &parent,
                                      const std::vector<int> &ranks,
                                      const std::string &name)
 {
     rcx_comm_t *handle = nullptr;
     const auto tag = static_cast<int>(std::hash<std::string>{}(name) % 8192);
 
-    check(rcx_comm_create_group(context->world(),
-                                static_cast<int>(ranks.size()), ranks.data(),
-                                tag, &handle),
-          context->world());
-    return std::make_shared<Comm>(std::move(context), handle, true);
+    check(rcx_comm_create_group(parent.handle(), static_cast<int>(ranks.size()),
+                                ranks.data(), tag, &handle),
+          parent.handle());
+    return std::make_shared<Comm>(parent.context_, handle, true);
+}
+
+Comm::Comm(std::shared_ptr<Context> context, rcx_comm_t *handle, bool owned)
+    : context_(std::move(context)), handle_(handle), owned_(owned)
+{
+    context_->add(handle);
 }
 
 c10::intrusive_ptr<Work> Comm::start(Operation operation)
@@ -477,12 +482,25 @@ void Comm::abort()
     rcx_comm_abort(handle_);
 }
 
+void Comm::become_world()
+{
+    is_world_ = true;
+}
+
+/* After a shrink the world's group has a communicator of its own, and RCX's
+ * world has failed, so rcx_finalize() does not wait for the ranks that live. */
 Comm::~Comm()
 {
     for (auto &work : under_way_)
         work->end(*context_);
-    if (owned_)
-        rcx_comm_free(&handle_);
+    context_->remove(handle_);
+    if (!owned_)
+        return;
+    if (is_world_) {
+        rcx_comm_set_timeout(handle_, nanoseconds(leave_within));
+        rcx_barrier(handle_);
+    }
+    rcx_comm_free(&handle_);
 }
 
 } // namespace rcx_torch

@@ -7,11 +7,13 @@
 
 With "rcx://", processes find each other through the PMIx server of their launcher. No
 address, port or RANK is needed.
+
+After a failure, `shrink()` goes on with the processes that live, and `reconfigure()` with
+other processes.
 """
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -21,36 +23,25 @@ import torch.distributed
 from torch.distributed.rendezvous import register_rendezvous_handler
 
 from . import _C
+from ._C import ExcludedError
+from ._recovery import abort, agree, failed, new_store, reconfigure, shrink
 
 __version__: str = _C.version()
-
-# PyTorch 2.1 and later have a second kind of TCPStore (libuv), which Debian's build lacks
-_PLAIN_STORE: dict[str, Any] = {} if torch.__version__ < "2.1" else {"use_libuv": False}
+__all__ = ["ExcludedError", "abort", "agree", "failed", "reconfigure", "shrink"]
 
 
 def _rendezvous(
     url: str, rank: int = -1, world_size: int = -1, timeout: timedelta = timedelta(minutes=30),
     **_: Any,
 ) -> Iterator[tuple[torch.distributed.Store, int, int]]:
-    """Yield (store, rank, size) for a job started by a launcher.
-
-    Rank 0 creates the store, and broadcasts its address through RCX. Raises ValueError if
-    rank or world_size are given and differ from the launcher's.
-    """
-    job = _C.Job(timeout)
+    """Yield (store, rank, size) for a job started by a launcher. Raises ValueError if rank or
+    world_size are given and differ from the launcher's."""
+    job = _C.Job.over_pmix(timeout)
     if rank not in (-1, job.rank) or world_size not in (-1, job.size):
         raise ValueError(f"{url}: this is rank {job.rank} of {job.size}, not {rank} of"
                          f" {world_size}")
-    here = socket.gethostname()
-    if job.rank == 0:
-        store = torch.distributed.TCPStore("localhost", 0, job.size, True, timeout,
-                                           wait_for_workers=False, **_PLAIN_STORE)
-        job.bcast(f"{here} {store.port}")
-    else:
-        host, port = job.bcast("").split()
-        store = torch.distributed.TCPStore("localhost" if host == here else host, int(port),
-                                           job.size, False, timeout, **_PLAIN_STORE)
-    yield store, job.rank, job.size
+    job.become_world()
+    yield new_store(job, timeout), job.rank, job.size
 
 
 register_rendezvous_handler("rcx", _rendezvous)

@@ -74,6 +74,38 @@ run 0 "$rcxrun" -n 2 -x RCX_CHECK=full "$python" "$here/ends.py" differs \
 ok $? "calls that do not match are an exception on all ranks"
 run 0 "$rcxrun" -n 2 "$python" "$here/ends.py" loader && [ "$(grep -cx 'loaded' "$out")" -eq 2 ]
 ok $? "data loaders fork beside it"
+
+# --- recovery ---
+
+# recovers CASE STATUS COUNT SENTENCE: COUNT of 4 ranks go on
+recovers() {
+    run "$2" "$rcxrun" -k -n 4 -x RCX_ERR_MODE=peer "$python" "$here/recovery.py" "$1" "$scratch/members" \
+        && [ "$(grep -cx "$1 went on" "$out")" -eq "$3" ]
+    ok $? "$4"
+}
+recovers killed 137 2 "two ranks are killed, one of them with the store, and the others go on and train"
+recovers aborted 0 4 "a rank that leaves the others' loop ends their calls, and all go on"
+recovers excluded 0 4 "a rank that was stopped is excluded, and gets an exception for it"
+recovers moved 0 4 "worlds of other members, and one whose members are missing"
+recovers group 137 3 "groups shrink, as in PyTorch 2"
+
+# torchrun FOLDER [killed]: in PyTorch 1.13 with Python 3.11 it needs values for both outputs
+torchrun() {
+    mkdir "$1"
+    RCX_ERR_MODE=peer run 0 "$python" -m torch.distributed.run --redirects=9:1 --tee=9:1 --nnodes=1:2 \
+        --nproc_per_node=2 --max_restarts=3 --rdzv_backend=c10d --rdzv_endpoint=localhost:0 \
+        --rdzv_conf=last_call_timeout=1 "$here/elastic.py" "$@"
+}
+torchrun "$scratch/whole" && weights=$(grep '^weights' "$out") \
+    && [ "$(<"$out")" = "start 0: 2 workers, from step 0"$'\n'"$weights" ]
+ok $? "torchrun starts a job"
+torchrun "$scratch/killed" killed \
+    && [ "$(<"$out")" = "start 0: 2 workers, from step 0
+step 12: RuntimeError in worker 0
+start 1: 2 workers, from step 10
+$weights" ]
+ok $? "a worker of torchrun is killed: the other gets an exception, and the restart goes on from the checkpoint"
+
 if [ "$extent" = full ]; then
     run 0 "$rcxrun" -n 2 "$python" "$here/ends.py" again "$scratch/world" && [ "$(grep -cx 'a hundred' "$out")" -eq 2 ]
     ok $? "a hundred worlds, one after the other, leave nothing behind"

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Recovery after failures, and worlds of other members, in the same processes."""
+
+from __future__ import annotations
+
+import socket
+from datetime import timedelta
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from . import _C
+
+# PyTorch 2.1 and later have a second kind of TCPStore (libuv), which Debian's build lacks
+_PLAIN_STORE: dict[str, Any] = {} if torch.__version__ < "2.1" else {"use_libuv": False}
+
+
+def group_of(group: Any = None) -> _C.Group:
+    """Return RCX's object of a process group; None: of the world."""
+    group = dist.group.WORLD if group is None else group
+    if group is None:
+        raise RuntimeError("rcx: there is no process group: call init_process_group() first")
+    if torch.__version__ >= "2":
+        group = group._get_backend(torch.device("cpu"))
+    if not isinstance(group, _C.Group):
+        raise TypeError("rcx: the process group is one of another backend")
+    return group
+
+
+def new_store(job: _C.Job, timeout: timedelta) -> dist.Store:
+    """Return a store that the processes of job share. Rank 0 creates it, and broadcasts its
+    address through RCX."""
+    here = socket.gethostname()
+    if job.rank == 0:
+        try:
+            store = dist.TCPStore("localhost", 0, job.size, True, timeout,
+                                  wait_for_workers=False, **_PLAIN_STORE)
+        except Exception:
+            job.bcast("", timeout)
+            raise
+        job.bcast(f"{here} {store.port}", timeout)
+        return store
+    host, _, port = job.bcast("", timeout).partition(" ")
+    if not port:
+        raise RuntimeError("rcx: rank 0 could not create a store")
+    return dist.TCPStore("localhost" if host == here else host, int(port), job.size, False,
+                         timeout, **_PLAIN_STORE)
+
+
+def abort(group: Any = None) -> None:
+    """End the operations of the group, on all its ranks, with an exception. The group has
+    failed then. None: the world's.
+
+    A rank that leaves the loop of the others calls it, so that they do not wait: then all
+    call `shrink()`.
+    """
+    group_of(group).abort()
+
+
+def agree(flags: int, group: Any = None, timeout: timedelta | None = None) -> int:
+    """Return the bitwise AND of the flags, of 64 bits, of the ranks that took part: the same
+    value on all ranks, whatever fails meanwhile. All ranks of the group that live call it; the
+    group may have failed. None: the world's, and its timeout.
+
+    Raises ExcludedError if the others have agreed that this rank has failed.
+    """
+    found = group_of(group)
+    return _C.Job.of_group(found).agree(flags, timeout or found.timeout)
+
+
+def failed(group: Any = None) -> list[int]:
+    """Return the ranks of the group that have failed by the last `agree()`: the same on all
+    ranks."""
+    return _C.Job.of_group(group_of(group)).failed()
+
+
+def shrink(timeout: timedelta | None = None) -> list[int]:
+    """Replace the world by one of the processes that live, in the order of their ranks. All of
+    them call it, usually after an exception; operations that are in progress in any group of
+    the world end with an exception on all ranks. Groups of some ranks, and objects that hold a
+    process group, such as DistributedDataParallel, are to be created again.
+
+    Returns the ranks of the previous world that have failed: the same list on all ranks.
+
+    timeout: of each step, the same on all ranks; None: that of the world. A rank that is not
+    found dead, but does not call within a quarter of it, is taken for failed.
+
+    Raises ExcludedError if the others have agreed that this rank has failed: the process ends,
+    or enters a new world by `reconfigure()`. After another exception the world is as it was,
+    or a new one: `shrink()` may be called again.
+    """
+    world = group_of()
+    limit = timeout or world.timeout
+    job = _C.Job.of_group(world)
+    members = list(range(job.size))
+    job.abort_all()
+    while True:
+        shrunk = job.shrink(limit)
+        dead = set(job.failed())
+        members = [member for rank, member in enumerate(members) if rank not in dead]
+        try:
+            store = new_store(shrunk, limit)
+        except RuntimeError:
+            store = None
+        # all ranks go on with this world, or all shrink again
+        if shrunk.agree(int(store is not None), limit) and not shrunk.failed():
+            break
+        job = shrunk
+    lost = sorted(set(range(dist.get_world_size())) - set(members))
+    _replace_world(shrunk, store, limit, world.timeout)
+    return lost
+
+
+def reconfigure(store: dist.Store, rank: int, world_size: int,
+                timeout: timedelta | None = None) -> None:
+    """Replace the world by one of world_size processes, of which this one gets rank: a process
+    without a world enters, and one that is not among them is left out. All of them call it
+    with the same store, which no other world uses or has used: `dist.PrefixStore` makes one of
+    it for each. The processes of the previous world that are left out get exceptions.
+
+    timeout: None: that of the world, or 30 minutes. If not all processes have come by then, it
+    raises RuntimeError, and the previous world is as it was.
+    """
+    known = dist.is_initialized()
+    usual = group_of().timeout if known else timeout or timedelta(minutes=30)
+    limit = timeout or usual
+    job = _C.Job.over_store(dist.PrefixStore("members", store), rank, world_size, limit)
+    if known:
+        abort()
+    _replace_world(job, dist.PrefixStore("world", store), limit, usual)
+
+
+def _replace_world(job: _C.Job, store: dist.Store, limit: timedelta, usual: timedelta) -> None:
+    """Make job the world. limit: of this function; usual: the timeout of operations."""
+    backend = "rcx"
+    if dist.is_initialized():
+        if torch.__version__ >= "2":
+            backend = str(dist.get_backend_config())
+        dist.destroy_process_group()
+    job.become_world()
+    dist.init_process_group(backend, store=store, rank=job.rank, world_size=job.size,
+                            timeout=limit)
+    group_of().set_timeout(usual)

@@ -203,12 +203,12 @@ PYBIND11_MODULE(_C, m)
         .def_property_readonly("supports_shrinking", &Group::supportsShrinking)
         .def(
             "shrink",
-            [](Group &group, const std::vector<int64_t> &ranks_to_exclude,
-               int shrink_flags) {
-                return group.shrink(ranks_to_exclude, shrink_flags);
+            [](Group &group, const std::vector<int64_t> &excluded, int flags,
+               const c10::intrusive_ptr<Base::Options> &options) {
+                return group.shrink(excluded, flags, options);
             },
             py::arg("ranks_to_exclude"), py::arg("shrink_flags") = 0,
-            released());
+            py::arg("opts_override") = py::none(), released());
 }
 
 } // namespace rcx_torch

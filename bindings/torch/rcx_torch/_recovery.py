@@ -125,7 +125,12 @@ def reconfigure(store: dist.Store, rank: int, world_size: int,
     known = dist.is_initialized()
     usual = group_of().timeout if known else timeout or timedelta(minutes=30)
     limit = timeout or usual
+    if store.add(f"rank {rank}", 1) != 1:
+        raise RuntimeError(f"rcx: rank {rank} of another world has used this store already")
     job = _C.Job.over_store(dist.PrefixStore("members", store), rank, world_size, limit)
+    # all processes replace their world, or none
+    if not job.agree(1, limit) or job.failed():
+        raise RuntimeError(f"rcx: rank(s) {job.failed()} have failed during reconfigure()")
     if known:
         abort()
     _replace_world(job, dist.PrefixStore("world", store), limit, usual)

@@ -130,7 +130,6 @@ def moved(me):
     """Worlds of other members: rank 3 is left out, and enters again. A world that is not
     complete in time leaves the previous one as it was."""
     store = dist.FileStore(sys.argv[2], -1)
-    store.set("begun", "")  # a wait for a file that does not exist has no deadline
     dist.barrier()
     if me == 0:
         raises(rcx_torch.reconfigure, dist.PrefixStore("0", store), 0, 2,
@@ -146,6 +145,7 @@ def moved(me):
             dist.destroy_process_group()
     rcx_torch.reconfigure(dist.PrefixStore("2", store), me, 4, timeout=LIMIT)
     check_world([0, 1, 2, 3], me)
+    assert "already" in raises(rcx_torch.reconfigure, dist.PrefixStore("2", store), me, 4)
     for world in range(3, 20):
         rcx_torch.reconfigure(dist.PrefixStore(str(world), store), me, 4)
     check_world([0, 1, 2, 3], me)
@@ -157,7 +157,7 @@ def group(me):
         else dist.group.WORLD._get_backend(torch.device("cpu"))
     assert world.supports_shrinking
     if me != 3:
-        smaller = world.shrink([3])
+        smaller = world.shrink([3], 0, None)
         x = torch.tensor([float(me)])
         smaller.allreduce([x]).wait()
         assert x.item() == 3 and smaller.size() == 3 and smaller.rank() == me

@@ -89,6 +89,20 @@ recovers excluded 0 4 "a rank that was stopped is excluded, and gets an exceptio
 recovers moved 0 4 "worlds of other members, and one whose members are missing"
 recovers group 137 3 "groups shrink, as in PyTorch 2"
 
+# as_printed N: the N-th command in the head of the example
+as_printed() {
+    grep -m "$1" '^    python3 elastic_train.py' "$here/../examples/elastic_train.py" | sed -n "$1s/^    python3 //p"
+}
+read -ra killed < <(as_printed 1)
+read -ra alone < <(as_printed 2)
+run 0 "$python" "$here/../examples/${alone[0]}" "${alone[@]:1}" && loss=$(grep -o 'loss 0\.[0-9]\{9\}' "$out") \
+    && run 0 "$python" "$here/../examples/${killed[0]}" "${killed[@]:1}" && grep -q "^100 steps, 4 workers, 1 set .*$loss" "$out" \
+    && [ "$(sed 's/, [0-9.]* s after .*//; /^100/d' "$out")" = 'step 30: 3 workers go on
+step 50: 4 workers, with new ones
+step 60: 3 workers go on
+step 80: 4 workers, with new ones' ]
+ok $? "the elastic example, as its head prints it: two workers are killed and replaced, and the loss is the same"
+
 # torchrun FOLDER [killed]: in PyTorch 1.13 with Python 3.11 it needs values for both outputs
 torchrun() {
     mkdir "$1"

@@ -22,7 +22,7 @@ for n in 1 2 3 5; do
         && ! grep -v '^rcx error: \[[0-9]*\] \(rcx_allreduce: op band is not defined\|rcx_bcast: root=\|communicator [0-9]*\|[a-z]* of 3 .* a user-defined op failed\)' "$err"
     ok $? "every function in its three forms, errors, ops, groups, on $n ranks"
 done
-run 137 "$rcxrun" -k -n 4 -x RCX_ERR_MODE=peer "$recover" && [ ! -s "$out" ]
+run 137 "$rcxrun" -k -n 4 "$recover" && [ ! -s "$out" ]
 ok $? "a rank is killed, and the others agree on it and go on"
 run 1 "$rcxrun" -n 2 -x RCX_ORDER=loud "$average" && grep -q 'RCX_ERR_CONFIG' "$err"
 ok $? "an error of rcx_init is an exception, too"

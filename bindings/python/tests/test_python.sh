@@ -54,11 +54,11 @@ run 0 "$rcxrun" -n 3 "$python" "$here/ends.py" closed \
     && [ "$(sort "$out")" = $'PeerError\nPeerError\nclosed' ]
 ok $? "objects of a context that was closed, also with an error, do not use it"
 for how in killed world; do
-    run 137 "$rcxrun" -k -n 4 -x RCX_ERR_MODE=peer "$python" "$here/recover.py" $how \
+    run 137 "$rcxrun" -k -n 4 "$python" "$here/recover.py" $how \
         && [ "$(grep -cx 'went on' "$out")" -eq 3 ]
     ok $? "a rank is killed, and the others agree on it and go on: $how"
 done
-run 0 "$rcxrun" -n 4 -x RCX_ERR_MODE=peer "$python" "$here/recover.py" excluded \
+run 0 "$rcxrun" -n 4 "$python" "$here/recover.py" excluded \
     && [ "$(sort "$out")" = $'excluded\nwent on\nwent on\nwent on' ]
 ok $? "a rank that was stopped is excluded, and gets an exception for it"
 run 0 "$rcxrun" -n 3 "$python" "$here/recover.py" agreed && [ "$(grep -cx agreed "$out")" -eq 3 ]

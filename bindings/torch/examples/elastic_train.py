@@ -163,9 +163,7 @@ def work(store, workers, kills):
 def agent(workers):
     """Start the workers, and a new one for each that is killed. Return the exit status."""
     store = dist.TCPStore("localhost", 0, None, True, LIMIT, wait_for_workers=False)
-    # RCX_ERR_MODE=peer: a dead worker is found at once
-    environment = {"RCX_ERR_MODE": "peer", "OMP_NUM_THREADS": "1", **os.environ,
-                   "ELASTIC_STORE": str(store.port)}
+    environment = {"OMP_NUM_THREADS": "1", **os.environ, "ELASTIC_STORE": str(store.port)}
     running, started, missing = {}, 0, workers
     while missing or running:
         for _ in range(missing):

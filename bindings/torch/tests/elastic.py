@@ -4,8 +4,9 @@
     torchrun --nnodes=1:2 --nproc_per_node=2 --max_restarts=3 --rdzv_backend=c10d \\
         --rdzv_endpoint=localhost:0 elastic.py FOLDER killed
 
-Trains from the last checkpoint in FOLDER. With killed, one worker of the first start is killed
-by SIGKILL; the others get an exception, and torchrun starts all of them again.
+Trains from the last checkpoint in FOLDER. With killed, a worker that has not begun from a
+checkpoint is killed by SIGKILL; the others get an exception, and torchrun starts all of them
+again.
 """
 
 import os
@@ -25,9 +26,8 @@ def main(folder, dies):
     """Fit a line. Each global batch is split by rank, so its gradient is the same for any
     number of workers."""
     torch.set_num_threads(1)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # torchrun's: this worker prints before it ends
-    start = int(os.environ["TORCHELASTIC_RESTART_COUNT"])
     dist.init_process_group("rcx", timeout=timedelta(seconds=30))
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # torchrun's: this worker prints before it ends
     rank, size = dist.get_rank(), dist.get_world_size()
     x = torch.linspace(-1, 1, BATCH, dtype=torch.float64)
     y = 3 * x + 1
@@ -36,9 +36,9 @@ def main(folder, dies):
     if checkpoint.exists():
         weights, begin = torch.load(checkpoint)
     if rank == 0:
-        print(f"start {start}: {size} workers, from step {begin}", flush=True)
+        print(f"{size} workers, from step {begin}", flush=True)
     for step in range(begin, STEPS):
-        if dies and start == 0 and step == KILLED_AT and rank == size - 1:
+        if dies and begin == 0 and step == KILLED_AT and rank == size - 1:
             os.kill(os.getpid(), signal.SIGKILL)
         off = weights[0] * x[rank::size] + weights[1] - y[rank::size]
         gradient = torch.stack(((off * x[rank::size]).sum(), off.sum())) / BATCH

@@ -79,7 +79,7 @@ ok $? "data loaders fork beside it"
 
 # recovers CASE STATUS COUNT SENTENCE: COUNT of 4 ranks go on
 recovers() {
-    run "$2" "$rcxrun" -k -n 4 -x RCX_ERR_MODE=peer "$python" "$here/recovery.py" "$1" "$scratch/members" \
+    run "$2" "$rcxrun" -k -n 4 "$python" "$here/recovery.py" "$1" "$scratch/members" \
         && [ "$(grep -cx "$1 went on" "$out")" -eq "$3" ]
     ok $? "$4"
 }
@@ -106,17 +106,17 @@ ok $? "the elastic example, as its head prints it: two workers are killed and re
 # torchrun FOLDER [killed]: in PyTorch 1.13 with Python 3.11 it needs values for both outputs
 torchrun() {
     mkdir "$1"
-    RCX_ERR_MODE=peer run 0 "$python" -m torch.distributed.run --redirects=9:1 --tee=9:1 --nnodes=1:2 \
+    run 0 "$python" -m torch.distributed.run --redirects=9:1 --tee=9:1 --nnodes=1:2 \
         --nproc_per_node=2 --max_restarts=3 --rdzv_backend=c10d --rdzv_endpoint=localhost:0 \
         --rdzv_conf=last_call_timeout=1 "$here/elastic.py" "$@"
 }
 torchrun "$scratch/whole" && weights=$(grep '^weights' "$out") \
-    && [ "$(<"$out")" = "start 0: 2 workers, from step 0"$'\n'"$weights" ]
+    && [ "$(<"$out")" = "2 workers, from step 0"$'\n'"$weights" ]
 ok $? "torchrun starts a job"
 torchrun "$scratch/killed" killed \
-    && [ "$(<"$out")" = "start 0: 2 workers, from step 0
+    && [ "$(<"$out")" = "2 workers, from step 0
 step 12: RuntimeError in worker 0
-start 1: 2 workers, from step 10
+2 workers, from step 10
 $weights" ]
 ok $? "a worker of torchrun is killed: the other gets an exception, and the restart goes on from the checkpoint"
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Contexts: start of RCX by a store that the processes share, or by PMIx, and
- * the text of errors. */
+/* Contexts: start of RCX by an id in a store that the processes share, or by
+ * PMIx, and the text of errors. */
 #include "rcx_torch.h"
 
 #include <c10/util/Exception.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace rcx_torch
@@ -53,65 +54,6 @@ int64_t nanoseconds(milliseconds time)
     return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
 }
 
-/* ---- A store as a bootstrap ---------------------------------------------- */
-
-namespace
-{
-struct Exchange {
-    c10::intrusive_ptr<c10d::Store> store;
-    int rank, size;
-    milliseconds timeout;
-    int calls = 0;
-    std::string error = "";
-
-    std::vector<uint8_t> get(const std::string &key)
-    {
-        store->wait({key}, timeout);
-        return store->get(key);
-    }
-
-    /* Rank 0 gathers all parts, so that each other rank reads one value
-     * only. */
-    void allgather(const void *send, void *recv, size_t bytes)
-    {
-        const std::string key = "rcx/" + std::to_string(calls++);
-        const auto part = static_cast<const uint8_t *>(send);
-        std::vector<uint8_t> all(part, part + bytes);
-
-        if (rank > 0) {
-            store->set(key + "/" + std::to_string(rank), all);
-            all = get(key);
-        } else if (size > 1) {
-            for (int i = 1; i < size; i++) {
-                const auto other = get(key + "/" + std::to_string(i));
-                all.insert(all.end(), other.begin(), other.end());
-            }
-            store->set(key, all);
-        }
-        if (all.size() != bytes * size)
-            throw std::runtime_error("ranks exchange different numbers of "
-                                     "bytes: do all run the same RCX?");
-        memcpy(recv, all.data(), all.size());
-    }
-};
-} // namespace
-
-static int allgather(const void *send, void *recv, size_t bytes, void *arg)
-{
-    auto exchange = static_cast<Exchange *>(arg);
-
-    try {
-        exchange->allgather(send, recv, bytes);
-        return 0;
-    } catch (const c10::Error &error) {
-        exchange->error = error.what_without_backtrace();
-        return 1;
-    } catch (const std::exception &error) {
-        exchange->error = error.what();
-        return 1;
-    }
-}
-
 /* ---- Contexts ------------------------------------------------------------ */
 
 /* Autograd starts operations on several threads. Futures complete without a
@@ -129,26 +71,42 @@ static rcx_params_t params_of(milliseconds timeout)
     return params;
 }
 
+/* Rank 0 makes the id of the job, and the others read it from the store. */
+static rcx_id_t id_over_store(c10d::Store &store, int rank, int size,
+                              milliseconds timeout)
+{
+    const std::string key = "rcx/id";
+    rcx_id_t id{};
+
+    if (rank == 0) {
+        check(rcx_get_id(nullptr, &id));
+        if (size > 1)
+            store.set(key,
+                      std::vector<uint8_t>(id.text, id.text + strlen(id.text)));
+    } else {
+        store.wait({key}, timeout);
+        const auto text = store.get(key);
+        TORCH_CHECK(text.size() < sizeof id.text,
+                    "rcx: the store has a text that is no id");
+        std::copy(text.begin(), text.end(), id.text);
+    }
+    return id;
+}
+
 std::shared_ptr<Context>
 Context::over_store(const c10::intrusive_ptr<c10d::Store> &store, int rank,
                     int size, milliseconds timeout)
 {
-    /* The context keeps it: RCX may access it until it is finalized. The store
-     * is not needed after rcx_init(). */
-    const auto exchange =
-        std::make_shared<Exchange>(Exchange{store, rank, size, timeout});
+    const rcx_id_t id = id_over_store(*store, rank, size, timeout);
     rcx_params_t params = params_of(timeout);
     rcx_context_t *handle = nullptr;
-    rcx_status_t status;
 
-    params.field_mask |= RCX_PARAM_BOOTSTRAP;
-    params.bootstrap = {rank, size, allgather, nullptr, exchange.get()};
-    status = rcx_init(&params, &handle);
-    TORCH_CHECK(exchange->error.empty(),
-                "rcx: exchange through the store failed: ", exchange->error);
-    check(status);
-    exchange->store.reset();
-    return std::make_shared<Context>(handle, exchange);
+    params.field_mask |= RCX_PARAM_ID;
+    params.id = &id;
+    params.rank = rank;
+    params.size = size;
+    check(rcx_init(&params, &handle));
+    return std::make_shared<Context>(handle);
 }
 
 std::shared_ptr<Context> Context::over_pmix(milliseconds timeout)

@@ -75,8 +75,9 @@ struct Operation;
 class Context
 {
   public:
-    /* Create the context of size processes that share a store, which is not
-     * used if size is 1. */
+    /* Create the context of size processes that share a store: rank 0 makes
+     * the id of the job, and the others read it there. With size 1 the store is
+     * not used. */
     static std::shared_ptr<Context>
     over_store(const c10::intrusive_ptr<c10d::Store> &store, int rank, int size,
                milliseconds timeout);
@@ -84,9 +85,7 @@ class Context
      * mpirun. */
     static std::shared_ptr<Context> over_pmix(milliseconds timeout);
 
-    explicit Context(rcx_context_t *handle,
-                     std::shared_ptr<void> bootstrap = nullptr)
-        : handle_(handle), bootstrap_(std::move(bootstrap))
+    explicit Context(rcx_context_t *handle) : handle_(handle)
     {
     }
     /* Finalizes RCX together with the other processes; waits 10 s at most. */
@@ -108,7 +107,6 @@ class Context
 
   private:
     rcx_context_t *handle_;
-    std::shared_ptr<void> bootstrap_;
     std::mutex keeping_;
     std::vector<at::Tensor> kept_;
     std::mutex comms_lock_;

@@ -87,29 +87,35 @@ def shrink(timeout: timedelta | None = None) -> list[int]:
     found dead, but does not call within a quarter of it, is taken for failed.
 
     Raises ExcludedError if the others have agreed that this rank has failed: the process ends,
-    or enters a new world by `reconfigure()`. After another exception the world is as it was,
-    or a new one: `shrink()` may be called again.
+    or enters a new world by `reconfigure()`. After another exception, such as a timeout,
+    `shrink()` may be called again.
     """
     world = group_of()
-    limit = timeout or world.timeout
+    limit, usual = timeout or world.timeout, world.timeout
     job = _C.Job.of_group(world)
-    members = list(range(job.size))
-    job.abort_all()
+    everyone = range(job.size)
+    members = list(everyone)
     while True:
+        job.abort_all()
         shrunk = job.shrink(limit)
-        dead = set(job.failed())
+        dead = job.failed()
         members = [member for rank, member in enumerate(members) if rank not in dead]
+        job = shrunk
+        # all ranks go on with this world, or all shrink again
         try:
-            store = new_store(shrunk, limit)
+            store = new_store(job, limit)
         except RuntimeError:
             store = None
-        # all ranks go on with this world, or all shrink again
-        if shrunk.agree(int(store is not None), limit) and not shrunk.failed():
-            break
-        job = shrunk
-    lost = sorted(set(range(dist.get_world_size())) - set(members))
-    _replace_world(shrunk, store, limit, world.timeout)
-    return lost
+        if not _agreed(job, store is not None, limit):
+            continue
+        _make_world(job, store, limit, usual)
+        if _agreed(job, True, limit):
+            return [member for member in everyone if member not in members]
+
+
+def _agreed(job: _C.Job, is_good: bool, limit: timedelta) -> bool:
+    """Return whether all ranks of job live and have is_good: the same on all ranks."""
+    return bool(job.agree(int(is_good), limit)) and not job.failed()
 
 
 def reconfigure(store: dist.Store, rank: int, world_size: int,
@@ -120,7 +126,8 @@ def reconfigure(store: dist.Store, rank: int, world_size: int,
     it for each. The processes of the previous world that are left out get exceptions.
 
     timeout: None: that of the world, or 30 minutes. If not all processes have come by then, it
-    raises RuntimeError, and the previous world is as it was.
+    raises RuntimeError, and the previous world is as it was. If one dies after that, the
+    processes may call `shrink()`.
     """
     known = dist.is_initialized()
     usual = group_of().timeout if known else timeout or timedelta(minutes=30)
@@ -129,21 +136,31 @@ def reconfigure(store: dist.Store, rank: int, world_size: int,
         raise RuntimeError(f"rcx: rank {rank} of another world has used this store already")
     job = _C.Job.over_store(dist.PrefixStore("members", store), rank, world_size, limit)
     # all processes replace their world, or none
-    if not job.agree(1, limit) or job.failed():
+    if not _agreed(job, True, limit):
         raise RuntimeError(f"rcx: rank(s) {job.failed()} have failed during reconfigure()")
     if known:
         abort()
-    _replace_world(job, dist.PrefixStore("world", store), limit, usual)
+    _make_world(job, dist.PrefixStore("world", store), limit, usual)
 
 
-def _replace_world(job: _C.Job, store: dist.Store, limit: timedelta, usual: timedelta) -> None:
-    """Make job the world. limit: of this function; usual: the timeout of operations."""
+def _make_world(job: _C.Job, store: dist.Store, limit: timedelta, usual: timedelta) -> None:
+    """Replace the world by job. limit: of this function; usual: the timeout of operations.
+
+    PyTorch's barrier over the store is left out: it does not find deaths, and would wait for
+    the timeout. All ranks of job have agreed on the store, or do so afterwards.
+    """
     backend = "rcx"
     if dist.is_initialized():
         if torch.__version__ >= "2":
             backend = str(dist.get_backend_config())
         dist.destroy_process_group()
     job.become_world()
-    dist.init_process_group(backend, store=store, rank=job.rank, world_size=job.size,
-                            timeout=limit)
+    c10d: Any = dist.distributed_c10d
+    barrier = getattr(c10d, "_store_based_barrier", None)
+    c10d._store_based_barrier = lambda *_arguments, **_named: None
+    try:
+        dist.init_process_group(backend, store=store, rank=job.rank, world_size=job.size,
+                                timeout=limit)
+    finally:
+        c10d._store_based_barrier = barrier
     group_of().set_timeout(usual)

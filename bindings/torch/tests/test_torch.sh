@@ -77,16 +77,23 @@ ok $? "data loaders fork beside it"
 
 # --- recovery ---
 
-# recovers CASE STATUS COUNT SENTENCE: COUNT of 4 ranks go on
+# recovers "CASE [ARGUMENT]" STATUS COUNT SENTENCE: COUNT of 4 ranks go on
 recovers() {
-    run "$2" "$rcxrun" -k -n 4 "$python" "$here/recovery.py" "$1" "$scratch/members" \
-        && [ "$(grep -cx "$1 went on" "$out")" -eq "$3" ]
+    local words
+    read -ra words <<<"$1"
+    run "$2" "$rcxrun" -k -n 4 "$python" "$here/recovery.py" "${words[@]}" \
+        && [ "$(grep -cx "${words[0]} went on" "$out")" -eq "$3" ]
     ok $? "$4"
 }
+delays=(1 12)
+[ "$extent" = full ] && mapfile -t delays < <(seq 0 30)
+for delay in "${delays[@]}"; do
+    recovers "during $delay" 137 2 "a rank is killed, and another one while the others shrink, after $delay ms"
+done
 recovers killed 137 2 "two ranks are killed, one of them with the store, and the others go on and train"
 recovers aborted 0 4 "a rank that leaves the others' loop ends their calls, and all go on"
 recovers excluded 0 4 "a rank that was stopped is excluded, and gets an exception for it"
-recovers moved 0 4 "worlds of other members, and one whose members are missing"
+recovers "moved $scratch/members" 0 4 "worlds of other members, and one whose members are missing"
 recovers group 137 3 "groups shrink, as in PyTorch 2"
 
 # as_printed N: the N-th command in the head of the example

@@ -523,7 +523,7 @@ RCX_API rcx_status_t rcx_comm_agree(rcx_comm_t *comm, uint64_t *flags,
 
 /*
  * A communicator of the members of comm that live, in the order of their ranks:
- * an agreement, as rcx_comm_agree(), and a barrier of the new communicator. All
+ * an agreement, as rcx_comm_agree(), and a barrier after failures. All
  * members for which it succeeds get the same one. If a member fails after the
  * agreement, the new communicator fails as any other, and can be shrunk.
  *

@@ -144,7 +144,8 @@ unsigned rcx_ucp_lane_progress(struct ucp *u)
     }
     events = poll_pairs(u);
     lane->idle_polls = events ? 0 : lane->idle_polls + 1;
-    if (++lane->turns % RCX_FULL_POLLS == 0 || u->pending > 0)
+    if (++lane->turns % RCX_FULL_POLLS == 0 || u->pending > 0 ||
+        atomic_load_explicit(&lane->segment->doorbell, memory_order_relaxed))
         events += progress_all(u);
     return events;
 }

@@ -2,11 +2,12 @@
 /*
  * Agreement on failures, and communicators of the members that live.
  *
- * A shrink is one agreement and one barrier. The words of the agreement are the
- * ids that are free on each member, so that it decides on the failed members
- * and on an id at once. The barrier of the new communicator tells that all its
- * members have the decision. Then no member sends in the old one any more, and
- * its id may be used again.
+ * A shrink is one agreement and, after failures, one barrier. The words of the
+ * agreement are the ids that are free on each member, so that it decides on the
+ * failed members and on an id at once. Members that take part do not send in
+ * the old communicator any more, so its id may be used again once no member can
+ * ask for the decision. That is so at once if none has failed (agree.h);
+ * otherwise the barrier of the new communicator shows it.
  */
 #include "core/run/comm/recover.h"
 
@@ -164,17 +165,19 @@ static rcx_status_t make_living(struct rcx_comm *comm, uint32_t id,
                     "rcx_comm_shrink: no memory for a communicator");
 }
 
-/* All members of made have the decision once its barrier is over. A failure of
- * the barrier is one of made, and is reported by its next operation. */
+/* After a failure, all members of made have the decision once its barrier is
+ * over. A failure of the barrier is one of made, and is reported by its next
+ * operation. */
 static void settle(struct rcx_comm *comm, struct rcx_comm *made,
                    int64_t timeout_ns, bool all_failed)
 {
     const int64_t usual_ns = made->timeout_ns;
-    rcx_status_t status;
+    rcx_status_t status = RCX_OK;
 
     rcx_comm_drop_unexpected(comm);
     made->timeout_ns = timeout_ns;
-    status = made->size > 1 ? rcx_internal_barrier(made) : RCX_OK;
+    if (!rcx_agreement_may_be_freed(comm) && made->size > 1)
+        status = rcx_internal_barrier(made);
     made->timeout_ns = usual_ns;
     if (status != RCX_OK)
         return;

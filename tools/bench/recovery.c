@@ -8,8 +8,9 @@
  *   ranks,what,found_ms,shrink_us,allreduce_us,dup_us
  *
  * found_ms: from the failure until the last rank has an error. shrink_us: from
- * then until the last rank has left rcx_comm_shrink(). allreduce_us, dup_us: of an allreduce
- * of 8 bytes and of rcx_comm_dup() with the same ranks before the failure.
+ * then until the last rank has left rcx_comm_shrink(). allreduce_us, dup_us: of
+ * an allreduce of 8 bytes and of rcx_comm_dup() with the same ranks before the
+ * failure.
  *
  *   revoke   rank 0 revokes the communicator
  *   last     the last rank is killed

@@ -86,30 +86,38 @@ static bool is_dead(const struct rcx_agreement *g, int rank)
             t->ops->has_ended(t, rank, was_absent(g)));
 }
 
-/* Tell a, whose number is g->sending, what this rank knows. */
+static bool is_failed(const struct rcx_agreement *g, int rank)
+{
+    const enum rcx_peer_state state = rcx_peer_of(g->comm->context, rank).state;
+
+    return state == RCX_PEER_FAILED || state == RCX_PEER_DEPARTED;
+}
+
+/* Tell a, whose number is g->sending, what this rank knows. Once a member has
+ * failed, look for others, which the detector may find later. */
 static void feed(struct rcx_agreement *g, struct rcx_agree *a)
 {
     const struct rcx_comm *comm = g->comm;
-    const struct rcx_context *context = comm->context;
+    const bool looks = rcx_agree_state(a) == RCX_AGREE_RECOVER;
 
     for (int i = 0; i < g->failed_count; i++)
         rcx_agree_fail(a, g->failed[i], false);
-    for (int i = 0; context->peers && i < comm->size; i++) {
+    for (int i = 0; i < comm->size; i++) {
         const int rank = rcx_comm_context_rank(comm, i);
-        const enum rcx_peer_state state = rcx_peer_of(context, rank).state;
 
-        if (state == RCX_PEER_FAILED || state == RCX_PEER_DEPARTED)
+        if (is_failed(g, rank))
             rcx_agree_fail(a, i, is_dead(g, rank));
+        else if (looks && is_dead(g, rank))
+            rcx_agree_fail(a, i, true);
     }
 }
 
-/* A failed member's process may end later, which changes no state. */
 static void feed_news(struct rcx_agreement *g)
 {
     const uint64_t changes = g->comm->context->peer_changes;
     const uint64_t now = rcx_now_ns();
 
-    if (g->peers_seen == changes && (changes == 0 || now - g->fed_ns < FEED_NS))
+    if (g->peers_seen == changes && now - g->fed_ns < FEED_NS)
         return;
     g->peers_seen = changes;
     g->fed_ns = now;

@@ -27,6 +27,7 @@ static struct {
     rcx_comm_t *comm;
     rcx_request_t *request;
     rcx_error_info_t info;
+    rcx_id_t id;
     rcx_recv_info_t got;
     rcx_op_t op;
     rcx_datatype_t type;
@@ -109,6 +110,7 @@ static void be_called(rcx_request_t *request, rcx_status_t status, void *arg)
     X(rcx_status_string, rcx_status_string(RCX_ERR_FORKED)[0] != '\0')         \
     X(rcx_op_supported, rcx_op_supported(RCX_SUM, RCX_INT) == 1)               \
     X(rcx_version, rcx_version()[0] != '\0')                                   \
+    X(rcx_get_id, rcx_get_id(NULL, &out.id) == RCX_OK)                         \
     X(rcx_world, rcx_world(in.h.context) == in.h.world)                        \
     X(rcx_comm_rank, rcx_comm_rank(in.h.comm) == me.rank)                      \
     X(rcx_comm_size, rcx_comm_size(in.h.comm) == me.size)                      \

@@ -98,16 +98,23 @@ void rcx_ucp_probe_liveness(struct ucp *u)
     }
 }
 
+/* A control message is in some channel, perhaps of a peer with which this rank
+ * has none yet. */
+static unsigned answer_doorbell(struct ucp *u)
+{
+    atomic_store(&u->lane.segment->doorbell, 0); /* first, so none is missed */
+    if (!u->lane.all_chosen)
+        rcx_ucp_choose_lanes(u);
+    return sweep(u);
+}
+
 static unsigned progress_all(struct ucp *u)
 {
     struct rcx_ucp_lane *lane = &u->lane;
     unsigned events = 0;
 
-    /* before control messages are taken, so that none is missed */
-    if (__builtin_expect(atomic_load(&lane->segment->doorbell) != 0, 0)) {
-        atomic_store(&lane->segment->doorbell, 0);
-        events = sweep(u);
-    }
+    if (__builtin_expect(atomic_load(&lane->segment->doorbell) != 0, 0))
+        events = answer_doorbell(u);
     events += ucp_worker_progress(u->worker);
     if (u->base.watches_peers)
         rcx_ucp_probe_liveness(u);

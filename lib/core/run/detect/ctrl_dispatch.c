@@ -167,6 +167,9 @@ static void dispatch(struct rcx_context *context,
 {
     struct rcx_comm *comm = find_comm(context, body);
 
+    if (body->kind == RCX_CTRL_FAILED &&
+        rcx_peer_of(context, body->from).is_excluded)
+        return; /* it takes the others for failed */
     if (body->kind == RCX_CTRL_QUERY)
         rcx_straggler_answer(context, comm, body);
     else if (body->kind == RCX_CTRL_FAILED &&

@@ -3,11 +3,11 @@
 #
 # Jobs that start without a PMIx server: by a shell, by an id over a channel of
 # the program's own, by other launchers; and their bad days. Usage: test_id.sh
-# RCXRUN ID_MAIN TORCH_PYTHON
+# RCXRUN ID_MAIN TORCH_PYTHON [full]
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "RCXRUN ID_MAIN TORCH_PYTHON" "$@"
+takes "RCXRUN ID_MAIN TORCH_PYTHON [full]" "$@"
 rcxrun=$(realpath "$1")
 main=$(realpath "$2")
 python=$3
@@ -106,7 +106,7 @@ if grep -q '^0*1 ' /proc/net/if_inet6 2>/dev/null; then
 else
     skip "no IPv6 here" "over IPv6"
 fi
-run 0 "$main" again 4 40
+run 0 "$main" again 8 "$([ "${4-}" = full ] && echo 1000 || echo 40)"
 ok $? "processes open contexts by new ids, old and new together, and nothing is left"
 run 0 env RCX_ERR_MODE=peer UCX_TLS=tcp,self UCX_NET_DEVICES=lo "$main" pipe 3
 ok $? "over UCX's TCP"

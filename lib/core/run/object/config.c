@@ -211,8 +211,8 @@ static const struct rcx_option others[] = {
      .fallback = "majority",
      .values = "majority or any",
      .doc =
-         "ranks that go on after a failure: majority: more than half of those "
-         "not known to be dead, or half with rank 0; any: any part, also two",
+         "ranks that go on after a failure: majority: all not known to be dead, "
+         "or more than half of all, or half with rank 0; any: any part",
      .parse = parse_quorum},
     {.name = "RCX_LANES",
      .fallback = "auto",

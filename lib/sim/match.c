@@ -222,16 +222,33 @@ struct side *sides_withdraw(struct sides *sides, int rank,
     return *link ? unlink_side(sides, link) : NULL;
 }
 
+/* NULL: there is none. */
+static struct side **send_to(const struct sides *sides, int rank, uint64_t tag,
+                             uint64_t mask)
+{
+    for (size_t i = 0; i < sides->bucket_count && sides->unexpected[rank]; i++)
+        for (struct side **link = &sides->buckets[i]; *link;
+             link = &(*link)->next)
+            if ((*link)->is_send && (*link)->rank == rank &&
+                (((*link)->tag ^ tag) & mask) == 0)
+                return link;
+    return NULL;
+}
+
 const struct side *sides_look_for(const struct sides *sides, int rank,
                                   uint64_t tag, uint64_t mask)
 {
-    for (size_t i = 0; i < sides->bucket_count && sides->unexpected[rank]; i++)
-        for (const struct side *side = sides->buckets[i]; side;
-             side = side->next)
-            if (side->is_send && side->rank == rank &&
-                ((side->tag ^ tag) & mask) == 0)
-                return side;
-    return NULL;
+    struct side **link = send_to(sides, rank, tag, mask);
+
+    return link ? *link : NULL;
+}
+
+struct side *sides_take_send(struct sides *sides, int rank, uint64_t tag,
+                             uint64_t mask)
+{
+    struct side **link = send_to(sides, rank, tag, mask);
+
+    return link ? unlink_side(sides, link) : NULL;
 }
 
 static void remove_side(struct sides *sides, struct side **link, int rank)

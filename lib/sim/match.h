@@ -64,6 +64,9 @@ struct side *sides_withdraw(struct sides *sides, int rank,
  * NULL: there is none. */
 const struct side *sides_look_for(const struct sides *sides, int rank,
                                   uint64_t tag, uint64_t mask);
+/* Remove and return such a send. */
+struct side *sides_take_send(struct sides *sides, int rank, uint64_t tag,
+                             uint64_t mask);
 /* Remove all unmatched sends and receives that rank has posted. */
 void sides_drop(struct sides *sides, int rank);
 

@@ -284,6 +284,20 @@ static bool sim_probe(struct rcx_transport *t, uint64_t tag, uint64_t mask,
     return side;
 }
 
+/* Sends that wait for a receive complete. */
+static void sim_drop_unexpected(struct rcx_transport *t, uint64_t tag,
+                                uint64_t mask)
+{
+    struct port *port = (struct port *)t;
+    struct rcx_sim *sim = port->sim;
+    struct side *side;
+
+    lock(sim);
+    while ((side = sides_take_send(&sim->sides, port->rank, tag, mask)))
+        complete(sim, side, RCX_OK);
+    unlock(sim);
+}
+
 static void sim_notify(struct rcx_transport *t, int peer, const void *note,
                        size_t bytes)
 {
@@ -387,7 +401,7 @@ static void sim_close(struct rcx_transport *t)
 static const struct rcx_transport_ops sim_ops = {
     .name = "sim", .version = sim_version, .address = sim_address,
     .send = sim_send, .recv = sim_recv, .recv_masked = sim_recv_masked,
-    .progress = sim_progress, .cancel = sim_cancel, .probe = sim_probe, .send_ctrl = sim_notify,
+    .progress = sim_progress, .cancel = sim_cancel, .probe = sim_probe, .drop_unexpected = sim_drop_unexpected, .send_ctrl = sim_notify,
     .take_ctrl = rcx_ctrl_queue_pop, .free_ctrl = sim_free_ctrl, .event_fd = sim_event_fd, .arm = sim_arm,
     .wake = sim_wake, .flush = sim_flush, .close = sim_close,
 };

@@ -228,8 +228,8 @@ struct rcx_transport_ops {
                   uint64_t *found_p);
 
     /* Drop the messages that have arrived for no receive, and whose tags agree
-     * with tag where mask has ones. Their sends complete. NULL: a message does
-     * not arrive before its receive is posted. */
+     * with tag where mask has ones. Their sends complete. NULL: messages never
+     * leave this rank. */
     void (*drop_unexpected)(struct rcx_transport *t, uint64_t tag,
                             uint64_t mask);
 

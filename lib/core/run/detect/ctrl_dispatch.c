@@ -140,13 +140,18 @@ void rcx_ctrl_close(struct rcx_context *context)
 }
 
 /* This rank does not have the communicator of body. Messages of one that it has
- * freed come too late; others come too early. */
+ * freed come too late; others come too early. A reply that the communicator is
+ * gone would be wrong then: its receiver would decide too early. */
 static void receive_without_comm(struct rcx_context *context,
                                  const struct rcx_ctrl_msg *body, size_t bytes)
 {
-    if (body->kind == RCX_CTRL_AGREE)
+    const bool was_freed =
+        rcx_comm_id_was_freed(&context->comms.ids, body->comm_id, body->group);
+    const bool is_excluded = rcx_peer_of(context, body->from).is_excluded;
+
+    if (body->kind == RCX_CTRL_AGREE && (was_freed || is_excluded))
         rcx_agreement_tell_gone(context, body);
-    if (!rcx_comm_id_was_freed(&context->comms.ids, body->comm_id, body->group))
+    else if (!was_freed)
         keep_early(context, body, bytes);
 }
 

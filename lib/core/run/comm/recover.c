@@ -126,16 +126,12 @@ static int *living_of(const struct rcx_comm *comm, int *n_p)
 /* A member may have failed since the agreement. */
 static void fail_for_known(struct rcx_comm *comm)
 {
-    for (int i = 0; i < comm->size && !rcx_comm_is_failed(comm); i++) {
-        const enum rcx_peer_state state =
-            rcx_peer_of(comm->context, rcx_comm_context_rank(comm, i)).state;
-
-        if (state == RCX_PEER_FAILED || state == RCX_PEER_DEPARTED)
+    for (int i = 0; i < comm->size && !rcx_comm_is_failed(comm); i++)
+        if (rcx_peer_is_gone(comm->context, rcx_comm_context_rank(comm, i)))
             rcx_comm_fail(comm, RCX_ERR_PEER_FAILED, &i, 1,
                           "communicator %u: rank %d has failed since the "
                           "agreement",
                           comm->id, i);
-    }
 }
 
 /* The same on all members: see struct rcx_comm. */

@@ -86,13 +86,6 @@ static bool is_dead(const struct rcx_agreement *g, int rank)
             t->ops->has_ended(t, rank, was_absent(g)));
 }
 
-static bool is_failed(const struct rcx_agreement *g, int rank)
-{
-    const enum rcx_peer_state state = rcx_peer_of(g->comm->context, rank).state;
-
-    return state == RCX_PEER_FAILED || state == RCX_PEER_DEPARTED;
-}
-
 /* Tell a, whose number is g->sending, what this rank knows. Once a member has
  * failed, look for others, which the detector may find later. */
 static void feed(struct rcx_agreement *g, struct rcx_agree *a)
@@ -105,17 +98,16 @@ static void feed(struct rcx_agreement *g, struct rcx_agree *a)
     for (int i = 0; i < comm->size; i++) {
         const int rank = rcx_comm_context_rank(comm, i);
 
-        if (is_failed(g, rank))
+        if (rcx_peer_is_gone(comm->context, rank))
             rcx_agree_fail(a, i, is_dead(g, rank));
         else if (looks && is_dead(g, rank))
             rcx_agree_fail(a, i, true);
     }
 }
 
-static void feed_news(struct rcx_agreement *g)
+static void feed_news(struct rcx_agreement *g, uint64_t now)
 {
     const uint64_t changes = g->comm->context->peer_changes;
-    const uint64_t now = rcx_now_ns();
 
     if (g->peers_seen == changes && now - g->fed_ns < FEED_NS)
         return;
@@ -281,9 +273,8 @@ static bool begins_to_wait(struct rcx_agreement *g, uint64_t now)
     return true;
 }
 
-static void check_deadline(struct rcx_agreement *g)
+static void check_deadline(struct rcx_agreement *g, uint64_t now)
 {
-    const uint64_t now = rcx_now_ns();
     const int64_t age = (int64_t)(now - g->begin_ns);
     const int64_t waited = (int64_t)(now - g->wait_ns);
 
@@ -315,10 +306,11 @@ static void reach_awaited(struct rcx_agreement *g)
 bool rcx_agreement_is_over(void *arg)
 {
     struct rcx_agreement *g = ((struct rcx_comm *)arg)->agreement;
+    const uint64_t now = rcx_now_ns();
 
-    feed_news(g);
+    feed_news(g, now);
     if (!is_final(open_one(g)))
-        check_deadline(g);
+        check_deadline(g, now);
     if (is_final(open_one(g)) || g->has_expired)
         return true;
     reach_awaited(g);
@@ -472,7 +464,7 @@ void rcx_agreement_receive(struct rcx_comm *comm,
 
     if (!g || bytes != rcx_agree_msg_bytes(comm->size) || body->sequence == 0)
         return;
-    feed_news(g);
+    feed_news(g, rcx_now_ns());
     receive(g, rcx_comm_index(comm, body->from), (uint32_t)body->sequence,
             (const struct rcx_agree_msg *)(body + 1));
 }

@@ -167,6 +167,13 @@ struct rcx_peer rcx_peer_of(const struct rcx_context *context, int rank)
                           : (struct rcx_peer){.state = RCX_PEER_OK};
 }
 
+bool rcx_peer_is_gone(const struct rcx_context *context, int rank)
+{
+    const enum rcx_peer_state state = rcx_peer_of(context, rank).state;
+
+    return state == RCX_PEER_FAILED || state == RCX_PEER_DEPARTED;
+}
+
 static struct rcx_peer *open_peer(struct rcx_context *context, int rank)
 {
     if (!context->peers)

@@ -72,6 +72,8 @@ void rcx_comm_announce(struct rcx_comm *comm);
 /* ---- Peers, by their ranks in the context -------------------------------- */
 
 struct rcx_peer rcx_peer_of(const struct rcx_context *context, int rank);
+/* Whether the peer has failed, or has left after a failure. */
+bool rcx_peer_is_gone(const struct rcx_context *context, int rank);
 /* An event of a peer; returns what is to be done. Without memory for states
  * each event is as if the peer were suspect. */
 enum rcx_peer_action rcx_peer_step(struct rcx_context *context, int rank,

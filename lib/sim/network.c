@@ -402,7 +402,7 @@ static const struct rcx_transport_ops sim_ops = {
     .name = "sim", .version = sim_version, .address = sim_address,
     .send = sim_send, .recv = sim_recv, .recv_masked = sim_recv_masked,
     .progress = sim_progress, .cancel = sim_cancel, .probe = sim_probe, .drop_unexpected = sim_drop_unexpected, .send_ctrl = sim_notify,
-    .take_ctrl = rcx_ctrl_queue_pop, .free_ctrl = sim_free_ctrl, .event_fd = sim_event_fd, .arm = sim_arm,
+    .free_ctrl = sim_free_ctrl, .event_fd = sim_event_fd, .arm = sim_arm,
     .wake = sim_wake, .flush = sim_flush, .close = sim_close,
 };
 /* clang-format on */

@@ -183,10 +183,10 @@ static int take_ctrl_msgs(void)
     struct rcx_ctrl_frame *frame;
     int n = 0;
 
-    while ((frame = rcx_transport_ucp.take_ctrl(t))) {
+    while ((frame = rcx_ctrl_queue_pop(t))) {
         assert_int_equal(frame->bytes, sizeof n);
         assert_memory_equal(frame->data, &n, sizeof n);
-        rcx_transport_ucp.free_ctrl(t, frame);
+        rcx_ctrl_frame_free(frame);
         n++;
     }
     return n;

@@ -208,7 +208,7 @@ static uint32_t stall_of_last(struct job *job)
     rcx_straggler_answer(job->contexts[1], comm, &asked);
     for (int i = 0; i < 100 && !t->ctrl; i++)
         t->ops->progress(t);
-    frame = t->ops->take_ctrl(t);
+    frame = rcx_ctrl_queue_pop(t);
     assert_non_null(frame);
     assert_int_equal(frame->bytes, sizeof answer);
     memcpy(&answer, frame->data, sizeof answer);

@@ -264,8 +264,8 @@ struct rcx_transport_ops {
     void *(*reach_memory)(struct rcx_transport *t, void *ptr, int peer,
                           const void *key, uint64_t base);
 
-    /* rcx_ctrl_queue_pop(), and to free what it returns. */
-    struct rcx_ctrl_frame *(*take_ctrl)(struct rcx_transport *t);
+    /* Free what rcx_ctrl_queue_pop() has returned. NULL: by
+     * rcx_ctrl_frame_free(). */
     void (*free_ctrl)(struct rcx_transport *t, struct rcx_ctrl_frame *frame);
 
     /* Whether it is certain, now, that the peer's process has ended, and that

@@ -168,11 +168,6 @@ static void notify(struct rcx_transport *t, int peer, const void *note,
     (void)t, (void)peer, (void)note, (void)bytes;
 }
 
-static void free_ctrl(struct rcx_transport *t, struct rcx_ctrl_frame *frame)
-{
-    (void)t, (void)frame;
-}
-
 /* ---- Sleeping ------------------------------------------------------------ */
 
 static int event_fd(struct rcx_transport *t)
@@ -261,7 +256,7 @@ const struct rcx_transport_ops rcx_transport_self = {
     .name = "self", .version = version, .open = open, .address = address,
     .send = send, .recv = recv, .recv_masked = recv_masked,
     .progress = progress, .cancel = cancel, .probe = probe, .send_ctrl = notify,
-    .take_ctrl = rcx_ctrl_queue_pop, .free_ctrl = free_ctrl, .event_fd = event_fd, .arm = arm, .wake = wake,
+    .event_fd = event_fd, .arm = arm, .wake = wake,
     .flush = flush, .close = close_all,
 };
 /* clang-format on */

@@ -19,12 +19,6 @@ static ucs_status_t ctrl_received(void *arg, const void *header,
     return UCS_OK;
 }
 
-void rcx_ucp_free_ctrl(struct rcx_transport *t, struct rcx_ctrl_frame *frame)
-{
-    (void)t;
-    rcx_ctrl_frame_free(frame);
-}
-
 ucs_status_t rcx_ucp_open_ctrl(struct ucp *u)
 {
     const ucp_am_handler_param_t param = {.field_mask =

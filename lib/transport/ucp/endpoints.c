@@ -124,7 +124,7 @@ rcx_status_t rcx_ucp_set_unreachable(struct ucp *u, int peer,
                                      ucs_status_t status)
 {
     const rcx_status_t lack = own_lack(u, status);
-    const struct rcx_watched *w = rcx_ucp_watched(u, peer);
+    const struct rcx_watched *w = u->lane.watched[peer];
 
     if (lack != RCX_OK)
         return lack;

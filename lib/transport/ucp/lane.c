@@ -218,11 +218,13 @@ void rcx_ucp_lane_close(struct ucp *u)
 {
     struct rcx_ucp_lane *lane = &u->lane;
 
-    for (int i = 0; i < lane->watched_count; i++) {
+    for (int i = 0; lane->watched && i < u->boot->size; i++) {
         struct rcx_watched *w = lane->watched[i];
 
+        if (!w)
+            continue;
         rcx_process_close(&w->process);
-        if (!lane->channels[w->peer])
+        if (!lane->channels[i]) /* else it is part of the neighbour */
             rcx_heap_free(u->heap, w);
     }
     for (int i = 0; i < lane->neighbour_count; i++) {
@@ -290,9 +292,8 @@ static bool can_watch(const struct rcx_segment_address *a,
 static void watch(struct ucp *u, struct rcx_watched *w, int peer,
                   const struct rcx_segment_address *place)
 {
-    w->peer = peer;
     rcx_process_open(&w->process, (pid_t)place->pid, place->segment);
-    u->lane.watched[u->lane.watched_count++] = w;
+    u->lane.watched[peer] = w;
 }
 
 static rcx_status_t watch_without_channel(struct ucp *u, int peer,

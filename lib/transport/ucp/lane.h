@@ -34,9 +34,8 @@ struct rcx_segment_address {
 /* The process of a peer, which this rank can look at. */
 struct rcx_watched {
     struct rcx_process process; /* the address is its segment's */
-    int peer;
-    bool is_missing; /* it failed the last liveness probe, */
-    bool has_ended;  /* and the one before */
+    bool is_missing;            /* it failed the last liveness probe, */
+    bool has_ended;             /* and the one before */
 };
 
 struct rcx_ucp_lane {
@@ -49,9 +48,9 @@ struct rcx_ucp_lane {
     int neighbour_count;
     struct rcx_shm_channel **active; /* polled by each progress call */
     int actives;
-    struct rcx_watched **watched; /* processes whose end can be seen */
-    int watched_count;
-    int cores; /* that ranks of this node may use */
+    struct rcx_watched **watched; /* by rank; NULL: its process cannot be looked
+                                     at, or nothing was sent to it yet */
+    int cores;                    /* that ranks of this node may use */
     unsigned turns,
         idle_polls; /* progress calls, and those in a row without an event */
     bool is_asleep; /* or may be */
@@ -90,8 +89,6 @@ void rcx_ucp_lane_ring_doorbell(struct ucp *u, int peer);
 void rcx_ucp_way(struct rcx_transport *t, int peer, char *text, size_t bytes);
 
 unsigned rcx_ucp_lane_progress(struct ucp *u);
-/* NULL: the process of peer cannot be looked at, or has not been asked for. */
-struct rcx_watched *rcx_ucp_watched(const struct ucp *u, int peer);
 /* Now and then, check that the processes of peers are there. */
 void rcx_ucp_probe_liveness(struct ucp *u);
 /* As in struct rcx_transport_ops. */

@@ -85,16 +85,17 @@ void rcx_ucp_probe_liveness(struct ucp *u)
     if (now < u->lane.next_liveness_ns)
         return;
     u->lane.next_liveness_ns = now + LIVENESS_NS;
-    for (int i = 0; i < u->lane.watched_count; i++) {
-        struct rcx_watched *w = u->lane.watched[i];
-        const bool was_missing = w->is_missing;
+    for (int peer = 0; peer < u->boot->size; peer++) {
+        struct rcx_watched *w = u->lane.watched[peer];
+        bool was_missing;
 
-        if (w->has_ended)
+        if (!w || w->has_ended)
             continue;
+        was_missing = w->is_missing;
         w->is_missing = !rcx_process_is_there(&w->process);
         w->has_ended = w->is_missing && was_missing;
         if (w->has_ended)
-            declare_ended(u, w->peer);
+            declare_ended(u, peer);
     }
 }
 
@@ -266,19 +267,11 @@ bool rcx_ucp_lane_peers_run(struct rcx_transport *t)
     return true;
 }
 
-struct rcx_watched *rcx_ucp_watched(const struct ucp *u, int peer)
-{
-    for (int i = 0; i < u->lane.watched_count; i++)
-        if (u->lane.watched[i]->peer == peer)
-            return u->lane.watched[i];
-    return NULL;
-}
-
 /* What is in a lane stays there when its sender ends. */
 bool rcx_ucp_has_ended(struct rcx_transport *t, int peer, bool was_absent)
 {
     struct ucp *u = (struct ucp *)t;
-    struct rcx_watched *w = rcx_ucp_watched(u, peer);
+    struct rcx_watched *w = u->lane.watched[peer];
 
     return w && (u->lane.channels[peer] || !was_absent) &&
            !rcx_process_is_there(&w->process);

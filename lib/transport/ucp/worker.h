@@ -91,7 +91,6 @@ ucs_status_t rcx_ucp_memory_reach(struct ucp *u, int peer, const void *key,
                                   uint64_t address, ucp_rkey_h *rkey_p,
                                   void **at_p);
 ucs_status_t rcx_ucp_open_ctrl(struct ucp *u);
-void rcx_ucp_free_ctrl(struct rcx_transport *t, struct rcx_ctrl_frame *frame);
 void rcx_ucp_send_ctrl(struct rcx_transport *t, int peer, const void *note,
                        size_t bytes);
 void rcx_ucp_version(char *text, size_t bytes);

@@ -204,12 +204,15 @@ void rcx_ctrl_dispatch(struct rcx_context *context)
     struct rcx_transport *t = context->transport;
 
     while (t->ctrl) {
-        struct rcx_ctrl_frame *frame = t->ops->take_ctrl(t);
+        struct rcx_ctrl_frame *frame = rcx_ctrl_queue_pop(t);
         const struct rcx_ctrl_msg *body = (const void *)frame->data;
 
         if (frame->bytes >= sizeof *body && body->from >= 0 &&
             body->from < context->boot->size)
             dispatch(context, body, frame->bytes - sizeof *body);
-        t->ops->free_ctrl(t, frame);
+        if (t->ops->free_ctrl)
+            t->ops->free_ctrl(t, frame);
+        else
+            rcx_ctrl_frame_free(frame);
     }
 }

@@ -12,16 +12,7 @@ takes "WITH_CLUSTER ID_MAIN" "$@"
 main=$2
 
 # The head of the cluster runs this script again.
-if [ "$1" != inside ]; then
-    "$1" --docker 3 200mbit "$0" inside "$(realpath "$2")" 2>"$err"
-    status=$?
-    if [ $status -eq 77 ]; then
-        echo "1..0 # SKIP $(sed -n 's/.*skipped: //p' "$err")"
-        exit 0
-    fi
-    cat "$err" >&2
-    exit $status
-fi
+[ "$1" = inside ] || on_cluster "$1" --docker 3 200mbit "$0" inside "$(realpath "$2")"
 
 readonly ERR_TIMEOUT=7 # the negated rcx_status_t
 bound=(timeout -k 5 60)

@@ -11,7 +11,6 @@
  *   abort          100 communicators are aborted right after creation
  *   numbers        as abort, with 30; then their ids are not used again
  */
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,26 +46,9 @@ enum { WARM_UP = 1000, CYCLES = 10000 };
  * between two ranks fills once, up to its end. */
 static long resident_bytes(void)
 {
-    FILE *file = fopen("/proc/self/statm", "re");
-    long pages = -1, shared = 0;
+    const struct rank_pages pages = rank_pages();
 
-    if (!file || fscanf(file, "%*d %ld %ld", &pages, &shared) != 2)
-        rank_fail("no /proc/self/statm");
-    fclose(file);
-    return (pages - shared) * sysconf(_SC_PAGESIZE);
-}
-
-static int descriptors(void)
-{
-    DIR *fds = opendir("/proc/self/fd");
-    int n = 0;
-
-    while (fds && readdir(fds))
-        n++;
-    if (!fds)
-        rank_fail("no /proc/self/fd");
-    closedir(fds);
-    return n;
+    return (pages.resident - pages.shared) * sysconf(_SC_PAGESIZE);
 }
 
 static void run_cycles(int n)
@@ -86,12 +68,13 @@ static void try_cycles(void)
 
     run_cycles(WARM_UP);
     bytes = resident_bytes();
-    fds = descriptors();
+    fds = rank_entries("/proc/self/fd");
     run_cycles(CYCLES);
     if (resident_bytes() - bytes >= SPARE_BYTES)
         rank_fail("%ld KB became %ld KB", bytes >> 10, resident_bytes() >> 10);
-    if (descriptors() != fds)
-        rank_fail("%d descriptors became %d", fds, descriptors());
+    if (rank_entries("/proc/self/fd") != fds)
+        rank_fail("%d descriptors became %d", fds,
+                  rank_entries("/proc/self/fd"));
 }
 
 /* ---- As many as there can be --------------------------------------------- */

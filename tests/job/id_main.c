@@ -13,7 +13,6 @@
  *   port              print a port that is free
  */
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,18 +133,6 @@ static int run_pipe(int n, const char *address)
 
 /* ---- Many contexts in the same processes --------------------------------- */
 
-static int count_entries(const char *folder)
-{
-    DIR *d = opendir(folder);
-    int n = 0;
-
-    while (d && readdir(d))
-        n++;
-    if (d)
-        closedir(d);
-    return n;
-}
-
 static void renew(rcx_context_t **context_p, int rank, int n)
 {
     rcx_params_t params;
@@ -175,15 +162,15 @@ static int run_again(int n, int times)
         check_sum(contexts[(i + 1) % 2]);
         rank_require(rcx_finalize(&contexts[(i + 1) % 2]), "rcx_finalize");
         if (i == times / 2) {
-            descriptors = count_entries("/proc/self/fd");
-            threads = count_entries("/proc/self/task");
+            descriptors = rank_entries("/proc/self/fd");
+            threads = rank_entries("/proc/self/task");
         }
     }
-    if (count_entries("/proc/self/fd") > descriptors ||
-        count_entries("/proc/self/task") > threads)
+    if (rank_entries("/proc/self/fd") > descriptors ||
+        rank_entries("/proc/self/task") > threads)
         rank_fail("%d descriptors instead of %d, %d threads instead of %d",
-                  count_entries("/proc/self/fd"), descriptors,
-                  count_entries("/proc/self/task"), threads);
+                  rank_entries("/proc/self/fd"), descriptors,
+                  rank_entries("/proc/self/task"), threads);
     rank_require(rcx_finalize(&contexts[(times + 1) % 2]), "rcx_finalize");
     return end_ranks(rank);
 }

@@ -6,6 +6,7 @@
  */
 #include "rank.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -151,4 +152,37 @@ int64_t rank_lost_ns(void)
 int64_t rank_time_here(void)
 {
     return rank_now_ns() - lost_ns;
+}
+
+int rank_entries(const char *folder)
+{
+    DIR *entries = opendir(folder);
+    int n = 0;
+
+    while (entries && readdir(entries))
+        n++;
+    if (!entries)
+        rank_fail("%s cannot be read", folder);
+    closedir(entries);
+    return n;
+}
+
+struct rank_pages rank_pages(void)
+{
+    FILE *file = fopen("/proc/self/statm", "re");
+    struct rank_pages pages;
+
+    if (!file || fscanf(file, "%ld %ld %ld", &pages.size, &pages.resident,
+                        &pages.shared) != 3)
+        rank_fail("/proc/self/statm cannot be read");
+    fclose(file);
+    return pages;
+}
+
+uint64_t rank_random(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
 }

@@ -49,6 +49,17 @@ void rank_watch_machine(void);
 int64_t rank_lost_ns(void);
 int64_t rank_time_here(void); /* rank_now_ns() without it */
 
+/* What this process has: entries of a folder of /proc/self, and pages of
+ * memory. */
+int rank_entries(const char *folder);
+struct rank_pages {
+    long size, resident, shared;
+};
+struct rank_pages rank_pages(void);
+
+/* The next number of a sequence whose state is not 0 (xorshift). */
+uint64_t rank_random(uint64_t *state);
+
 /* Sleep outside of RCX. */
 void rank_sleep_ms(int ms);
 

@@ -13,7 +13,6 @@
  *   stop    rank COUNT stops, is excluded, continues, and learns of it
  *   world   rank COUNT dies and the world is shrunk, without a deadline
  */
-#include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -32,14 +31,6 @@ enum { EXCLUDED = 3, RANKS = 64, GROWTH_KIB = 16 << 10 };
 
 static int64_t pids[RANKS];
 static uint64_t random_state;
-
-static uint64_t next_random(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
-}
 
 /* ---- What every step checks ---------------------------------------------- */
 
@@ -79,29 +70,6 @@ static void run_agree(int count)
 
 /* ---- Loop ---------------------------------------------------------------- */
 
-static int entries_of(const char *path)
-{
-    DIR *dir = opendir(path);
-    int n = 0;
-
-    while (dir && readdir(dir))
-        n++;
-    if (dir)
-        closedir(dir);
-    return n;
-}
-
-static long resident_kib(void)
-{
-    FILE *file = fopen("/proc/self/statm", "r");
-    long pages = 0;
-
-    if (!file || fscanf(file, "%*s %ld", &pages) != 1)
-        rank_fail("/proc/self/statm cannot be read");
-    fclose(file);
-    return pages * (sysconf(_SC_PAGESIZE) / 1024);
-}
-
 struct usage {
     int fds, threads;
     long kib;
@@ -109,8 +77,9 @@ struct usage {
 
 static struct usage usage_now(void)
 {
-    return (struct usage){entries_of("/proc/self/fd"),
-                          entries_of("/proc/self/task"), resident_kib()};
+    return (struct usage){
+        rank_entries("/proc/self/fd"), rank_entries("/proc/self/task"),
+        rank_pages().resident * (sysconf(_SC_PAGESIZE) / 1024)};
 }
 
 /* Everyone has a message in flight that nobody receives, so there is something
@@ -177,7 +146,7 @@ static int place_in_order(void)
     int order[RANKS];
 
     for (int i = 0; i < me.size; i++) {
-        const int k = (int)(next_random() % (uint64_t)(i + 1));
+        const int k = (int)(rank_random(&random_state) % (uint64_t)(i + 1));
 
         order[i] = order[k];
         order[k] = i;
@@ -228,11 +197,11 @@ static void run_deaths(int count)
     rank_require(rcx_comm_dup(me.world, &comm), "rcx_comm_dup");
     for (int first = 0, n = 0; rcx_comm_size(comm) > me.size - count;
          first += n) {
-        const uint64_t delay = next_random() % 3000;
+        const uint64_t delay = rank_random(&random_state) % 3000;
         pthread_t killer;
         bool is_same;
 
-        n = 1 + (int)(next_random() % 2);
+        n = 1 + (int)(rank_random(&random_state) % 2);
         if (place >= first && place < first + n && place < count &&
             pthread_create(&killer, NULL, die_soon,
                            (void *)(uintptr_t)(delay + (uint64_t)me.rank * 7)))

@@ -17,14 +17,9 @@ killed='^rcxrun: rank [0-9]* (pid [0-9]*) killed by signal 9'
 # expect STATUS SENTENCE N [OPTION...] -- WHAT...
 expect() {
     local -r want=$1 sentence=$2 n=$3
-    local options=()
-    shift 3
-    while [ "$1" != -- ]; do
-        options+=("$1")
-        shift
-    done
-    shift
-    if run "$want" "$rcxrun" -k -n "$n" "${options[@]}" "$main" "$@" &&
+    local options rest
+    split_options "${@:4}"
+    if run "$want" "$rcxrun" -k -n "$n" "${options[@]}" "$main" "${rest[@]}" &&
         ! grep -qv "$killed" "$err"; then
         ok 0 "$sentence"
     elif failed_in_ucx; then

@@ -14,13 +14,9 @@ bound=(timeout -k 5 120)
 # try SENTENCE N [OPTION...] -- WHAT...
 try() {
     local -r sentence=$1 n=$2
-    local options=()
-    shift 2
-    while [ "$1" != -- ]; do
-        options+=("$1")
-        shift
-    done
-    run 0 "$rcxrun" -n "$n" "${options[@]}" "$main" "${@:2}" && [ ! -s "$err" ]
+    local options rest
+    split_options "${@:3}"
+    run 0 "$rcxrun" -n "$n" "${options[@]}" "$main" "${rest[@]}" && [ ! -s "$err" ]
     ok $? "$sentence"
 }
 

@@ -21,17 +21,12 @@ is_quiet() {
 # expect STATUS N [OPTION...] -- WHAT...
 expect() {
     local -r want=$1 n=$2
-    local options=()
-    shift 2
-    while [ "$1" != -- ]; do
-        options+=("$1")
-        shift
-    done
-    shift
-    local -r sentence="$* on $n ranks ${options[*]}"
-    if run "$want" "$rcxrun" -k -n "$n" "${options[@]}" "$main" "$@" && is_quiet; then
+    local options rest
+    split_options "${@:3}"
+    local -r sentence="${rest[*]} on $n ranks ${options[*]}"
+    if run "$want" "$rcxrun" -k -n "$n" "${options[@]}" "$main" "${rest[@]}" && is_quiet; then
         ok 0 "$sentence"
-    elif grep -q 'ucp_request\.c:[0-9]* *Assertion .*wireup\.type\|tcp_ep\.c:[0-9]* *Assertion .*CTX_TYPE_TX' "$err"; then
+    elif aborted_while_connecting; then
         known "UCX cannot fail a connection that is being made" "$sentence"
     else
         ok 1 "$sentence"

@@ -14,14 +14,9 @@ bound=(timeout -k 5 60)
 # try SENTENCE LAUNCHER... -- COMMAND...: COMMAND succeeds and prints no error
 try() {
     local -r sentence=$1
-    local launcher=()
-    shift
-    while [ "$1" != -- ]; do
-        launcher+=("$1")
-        shift
-    done
-    shift
-    run 0 "${launcher[@]}" "$@" && [ ! -s "$err" ]
+    local options rest
+    split_options "${@:2}"
+    run 0 "${options[@]}" "${rest[@]}" && [ ! -s "$err" ]
     ok $? "$sentence"
 }
 

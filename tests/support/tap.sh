@@ -60,6 +60,37 @@ failed_in_ucx() {
         && ! grep -q '^rank [0-9]*: ' "$err"
 }
 
+# UCX 1.13 may also abort a rank whose connection is being made, while the others
+# go on and have their words.
+aborted_while_connecting() {
+    grep -q -e 'ucp_request\.c:[0-9]* *Assertion .*wireup\.type' \
+        -e 'tcp_ep\.c:[0-9]* *Assertion .*CTX_TYPE_TX' "$err"
+}
+
+# split_options WORD... -- WORD...: the words before the dashes are in options,
+# those behind in rest
+split_options() {
+    options=()
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    rest=("${@:2}")
+}
+
+# on_cluster COMMAND...: run with_cluster, and exit with its status; all is
+# skipped if this machine does not allow it
+on_cluster() {
+    "$@" 2>"$err"
+    local -r status=$?
+    if [ $status -eq 77 ]; then
+        echo "1..0 # SKIP $(sed -n 's/.*skipped: //p' "$err")"
+        exit 0
+    fi
+    cat "$err" >&2
+    exit $status
+}
+
 bound=() # a command that bounds the time of those that follow
 
 # run STATUS COMMAND...: true if it exits with that status.

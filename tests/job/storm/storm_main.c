@@ -105,17 +105,6 @@ static void *strike(void *unused)
     return unused;
 }
 
-static size_t pages(void)
-{
-    FILE *file = fopen("/proc/self/statm", "re");
-    size_t n = 0;
-
-    if (!file || fscanf(file, "%zu", &n) != 1)
-        rank_fail("/proc/self/statm cannot be read");
-    fclose(file);
-    return n;
-}
-
 /* Without memory UCX 1.13 may abort or retry forever; the alarm() ends such a
  * rank. */
 static void starve(void)
@@ -124,7 +113,8 @@ static void starve(void)
 
     if (is_fault("memory")) {
         alarm(ALARM_SECONDS);
-        limit.rlim_cur = pages() * (size_t)getpagesize() + (rlim_t)arg.us * 64;
+        limit.rlim_cur =
+            (rlim_t)(rank_pages().size * getpagesize()) + (rlim_t)arg.us * 64;
         limit.rlim_max = limit.rlim_cur;
         setrlimit(RLIMIT_AS, &limit);
     } else {
@@ -158,10 +148,7 @@ static void inject_fault(int rank, int step)
 
 static uint64_t draw(void)
 {
-    arg.seed ^= arg.seed << 13;
-    arg.seed ^= arg.seed >> 7;
-    arg.seed ^= arg.seed << 17;
-    return arg.seed >> 11;
+    return rank_random(&arg.seed) >> 11;
 }
 
 /* Return the operand of rank at index i. Its sums over ranks have a closed

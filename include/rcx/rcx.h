@@ -464,7 +464,7 @@ RCX_API rcx_status_t rcx_comm_abort(rcx_comm_t *comm);
  * Its operations then end with that error, later calls with
  * RCX_ERR_COMM_FAILED. A member that is found dead fails all communicators that
  * it is in; otherwise the others go on. A failed communicator can only be
- * freed, after its requests.
+ * agreed on, shrunk (rcx_comm_shrink()), and freed, after its requests.
  *
  * A call that RCX_CHECK=full finds not to match, before data moves, is
  * RCX_ERR_MISMATCH on all ranks, and comm stays usable. While status is RCX_OK,

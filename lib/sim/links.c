@@ -45,9 +45,9 @@ static void add_messages(const struct simulation *s, const double *ends,
     }
 }
 
-static void sum_rounds(const struct links *l, struct rcx_cost *cost)
+static void sum_rounds(const struct links *l, struct rcx_crossing *across)
 {
-    cost->far_rounds = cost->link_volume = 0;
+    *across = (struct rcx_crossing){0, 0};
     for (int k = 0; k < l->rounds; k++) {
         double most = 0;
 
@@ -57,8 +57,8 @@ static void sum_rounds(const struct links *l, struct rcx_cost *cost)
             most = most > out ? most : out;
             most = most > in ? most : in;
         }
-        cost->far_rounds += l->is_far[k];
-        cost->link_volume += most;
+        across->rounds += l->is_far[k];
+        across->volume += most;
     }
 }
 
@@ -88,7 +88,7 @@ bool simulation_links(struct simulation *s, const struct rcx_nodes *nodes,
     l.is_far = rcx_heap_zalloc(s->heap, (size_t)l.rounds + 1);
     if (l.out && l.in && l.is_far) {
         add_messages(s, ends, nodes, &l);
-        sum_rounds(&l, cost_p);
+        sum_rounds(&l, &cost_p->across[nodes->level]);
     } else {
         simulation_lacks_memory(s);
     }

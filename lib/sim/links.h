@@ -6,11 +6,11 @@
 #include "sim/simulate.h"
 
 /*
- * Set far_rounds and link_volume of *cost_p, in a simulation in which every
- * message takes one round. far_rounds is the number of rounds with messages
- * between nodes. link_volume is the sum over rounds of the elements on the
- * busiest link in one direction. False: there is no memory, or the ranks wait
- * for each other in a cycle; s->text says which.
+ * Set across[nodes->level] of *cost_p, in a simulation in which every message
+ * takes one round: the number of rounds with messages between nodes, and the
+ * sum over rounds of the elements on the busiest link in one direction. False:
+ * there is no memory, or the ranks wait for each other in a cycle; s->text says
+ * which.
  */
 bool simulation_links(struct simulation *s, const struct rcx_nodes *nodes,
                       struct rcx_cost *cost_p);

@@ -30,7 +30,8 @@ enum {
     SETTINGS_BYTES = RCX_SHARED_SETTINGS * (int)sizeof(uint64_t),
     ERRORS_AT = SETTINGS_AT + SETTINGS_BYTES + 2 * (int)sizeof(uint64_t),
     NODE_AT = ERRORS_AT + 2 * (int)sizeof(uint64_t),
-    SUMS_AT = NODE_AT + (int)sizeof(uint64_t),
+    PLACE_AT = NODE_AT + (int)sizeof(uint64_t),
+    SUMS_AT = PLACE_AT + 2 * (int)sizeof(uint64_t),
     HEADER_BYTES = SUMS_AT + 2 * (int)sizeof(uint64_t)
 };
 
@@ -221,13 +222,13 @@ static uint64_t node_of(const struct fake *fake, int rank)
  * all share one node. */
 static void check_nodes(const struct fake *fake, struct rcx_context *context)
 {
-    const struct rcx_nodes *nodes = context->nodes;
+    const struct rcx_nodes *nodes = rcx_nodes_linked(context->nodes);
 
     for (int i = 0; i < fake->boot.size; i++)
         for (int k = 0; k < i; k++)
             fuzz_require((node_of(fake, i) == node_of(fake, k)) ==
                          (!nodes || nodes->node[i] == nodes->node[k]));
-    rcx_heap_free(&context->heap, context->nodes);
+    rcx_nodes_free(&context->heap, context->nodes);
     context->nodes = NULL;
 }
 
@@ -271,9 +272,15 @@ static int only_cpu(const struct fake *fake, int rank)
  * it, each is bound to one core, and not all to the same one. */
 static void check_core_map(const struct fake *fake, struct rcx_context *context)
 {
-    const struct rcx_nodes *cores = context->by_core;
-    bool are_bound = !context->nodes && context->oversubscribes_cores,
+    const struct rcx_nodes *cores =
+        rcx_nodes_at(context->nodes, RCX_LEVEL_CORE);
+    bool are_bound =
+             !rcx_nodes_linked(context->nodes) && context->oversubscribes_cores,
          differ = false;
+
+    for (int level = RCX_LEVEL_SOCKET; level < RCX_LEVEL_CORE; level++)
+        if (rcx_nodes_at(context->nodes, (enum rcx_level)level))
+            return; /* cores need not divide the ranks further */
 
     for (int i = 0; i < fake->boot.size; i++) {
         are_bound &= only_cpu(fake, i) >= 0;
@@ -283,8 +290,6 @@ static void check_core_map(const struct fake *fake, struct rcx_context *context)
     for (int i = 0; cores && i < fake->boot.size; i++)
         fuzz_require((cores->node[i] == cores->node[0]) ==
                      (only_cpu(fake, i) == only_cpu(fake, 0)));
-    rcx_heap_free(&context->heap, context->by_core);
-    context->by_core = NULL;
 }
 
 /* Malformed blobs are logged by this rank. Settings that differ or are invalid

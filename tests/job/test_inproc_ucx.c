@@ -260,7 +260,7 @@ static void run_forced(struct job *job, const struct rcx_algo *algo,
     const bool prefix = rcx_colls[algo->coll].is_prefix; /* no average */
 
     rcx_params_reset(algo, shape.params);
-    rcx_params_settle(algo, &shape, &rcx_machine_usual);
+    rcx_params_settle(algo, &shape);
     if (!rcx_algo_fits(algo, &shape))
         return;
     job_force(job, algo, segment_bytes);

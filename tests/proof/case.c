@@ -326,7 +326,7 @@ struct simulated_call proof_call_of(const struct proof_case *c,
     call.acks = c->narrow; /* acknowledgements have no stated cost */
     set_blocks(c, &call);
     memcpy(call.shape.params, c->params, sizeof call.shape.params);
-    rcx_params_settle(c->algo, &call.shape, &rcx_machine_usual);
+    rcx_params_settle(c->algo, &call.shape);
     if (call.algo && call.localize_arg &&
         !fill_all_passing(call.localize_arg, &call.shape, heap))
         call.algo = NULL;
@@ -338,7 +338,7 @@ void proof_call_free(struct simulated_call *call)
     free_own(call->localize_arg, call->heap);
     rcx_heap_free(call->heap, (void *)call->alias);
     rcx_heap_free(call->heap, (void *)call->shape.displs);
-    rcx_heap_free(call->heap, (void *)call->shape.nodes);
+    rcx_nodes_free(call->heap, (void *)call->shape.nodes);
 }
 
 /* Blocks of alltoall are equal: alltoallv, with other blocks, is another

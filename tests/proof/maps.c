@@ -14,7 +14,8 @@ enum { USUAL = 4, MOST = 5 };
 const char *proof_map_name(enum proof_map map)
 {
     static const char *const names[PROOF_MAPS] = {
-        "no nodes", "blocks", "cyclic", "intervals", "random"};
+        "no nodes", "blocks", "cyclic",       "intervals",
+        "random",   "levels", "random levels"};
 
     return names[map];
 }
@@ -29,6 +30,36 @@ static int even_size(int ranks)
     return USUAL;
 }
 
+/* Whose ids are unique within a node, as caches of a machine are numbered. */
+static struct rcx_nodes *map_levels(struct rcx_heap *heap, bool is_random,
+                                    int ranks, int per_node)
+{
+    const int size = per_node > 0 ? per_node : 8;
+    const uint64_t count = (uint64_t)((ranks + size - 1) / size);
+    const size_t n = (size_t)ranks;
+    uint64_t *ids = rcx_heap_alloc(heap, 3 * n * sizeof *ids), state = 5;
+    const uint64_t *known[RCX_LEVELS] = {NULL};
+    struct rcx_nodes *nodes = NULL;
+
+    for (size_t i = 0; ids && i < n; i++) {
+        const uint64_t at = i % (size_t)size;
+
+        ids[i] = is_random ? rcx_random(&state) % count : i / (size_t)size;
+        ids[n + i] = is_random ? rcx_random(&state) % 2 : at / 4;
+        ids[2 * n + i] = is_random ? rcx_random(&state) % 3 : at / 2;
+    }
+    if (ids) {
+        known[RCX_LEVEL_NODE] = ids;
+        known[RCX_LEVEL_SOCKET] = ids + n;
+        known[RCX_LEVEL_CACHE] = ids + 2 * n;
+        rcx_nodes_map(heap, known, ranks, &nodes);
+    }
+    rcx_heap_free(heap, ids);
+    /* too few ranks for levels */
+    return nodes || !known[0] ? nodes
+                              : proof_map_new(heap, PROOF_MAP_BLOCKS, ranks, 0);
+}
+
 struct rcx_nodes *proof_map_new(struct rcx_heap *heap, enum proof_map map,
                                 int ranks, int per_node)
 {
@@ -40,6 +71,9 @@ struct rcx_nodes *proof_map_new(struct rcx_heap *heap, enum proof_map map,
 
     if (map == PROOF_MAP_NONE)
         return NULL;
+    if (map == PROOF_MAP_LEVELS || map == PROOF_MAP_RANDOM_LEVELS)
+        return map_levels(heap, map == PROOF_MAP_RANDOM_LEVELS, ranks,
+                          per_node);
     ids = rcx_heap_alloc(heap, (size_t)ranks * sizeof *ids);
     for (int i = 0, id = 0; ids && i < ranks; i++) {
         switch (map) {

@@ -11,6 +11,9 @@ enum proof_map {
     PROOF_MAP_CYCLIC,    /* round robin */
     PROOF_MAP_INTERVALS, /* contiguous ranks, 1 to 5 on each */
     PROOF_MAP_RANDOM,    /* random nodes, about equally many */
+    PROOF_MAP_LEVELS, /* contiguous ranks: caches of 2, sockets of 4, nodes of
+                            8 */
+    PROOF_MAP_RANDOM_LEVELS, /* random nodes, and parts of these */
     PROOF_MAPS
 };
 

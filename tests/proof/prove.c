@@ -400,6 +400,15 @@ static double rounds_beside(const struct proof *p)
     return 0;
 }
 
+/* Whether nodes, or the groups of a coarser level, differ in size. */
+static bool are_uneven(const struct rcx_nodes *nodes)
+{
+    for (; nodes; nodes = nodes->outer)
+        if (nodes->least < nodes->most)
+            return true;
+    return false;
+}
+
 /* Whether the cost must be met exactly: blocks are equal and not empty, and so
  * are nodes and the shares of up to three of their ranks. */
 static bool is_even(const struct proof *p)
@@ -407,8 +416,8 @@ static bool is_even(const struct proof *p)
     const struct rcx_shape *s = &p->call.shape;
     const size_t cube = (size_t)rcx_pow2_floor(s->size);
 
-    if (s->nodes && (s->nodes->least < s->nodes->most ||
-                     s->count % (PROOF_SHARES * cube) != 0))
+    if (s->nodes &&
+        (are_uneven(s->nodes) || s->count % (PROOF_SHARES * cube) != 0))
         return false;
     return s->count > 0 && s->count % blocks_asked(p) == 0 && !s->displs &&
            s->count % (size_t)s->size == 0 && s->count % cube == 0;
@@ -429,22 +438,37 @@ static bool check_price(struct proof *p, const char *name, double measured,
     return true;
 }
 
-/* Check the cost of links, for algorithms by nodes. Only for exact costs: if
- * nodes are out of step, a round of one overlaps another round of the next. */
+/* Check what crosses a level. Exact: all of it is stated; else at most that. */
+static bool check_crossing(struct proof *p, const struct rcx_cost *stated,
+                           const struct rcx_nodes *nodes, bool exact)
+{
+    const struct rcx_crossing *said = &stated->across[nodes->level];
+    struct rcx_cost *c = &p->report->cost;
+
+    if (!simulation_links(&p->s, nodes, c))
+        return fail(p, "%s", p->s.text);
+    return check_price(p, "rounds between nodes",
+                       c->across[nodes->level].rounds, said->rounds,
+                       said->rounds, exact) &&
+           (is_barrier(p) || check_price(p, "elements over a link",
+                                         c->across[nodes->level].volume,
+                                         said->volume, said->volume, exact));
+}
+
+/* Check what crosses levels, for algorithms by nodes. Only for exact costs: if
+ * nodes are out of step, a round of one overlaps another round of the next. A
+ * phase among nodes that is not by nodes itself is assumed to send all it sends
+ * over all coarser levels. */
 static bool check_links(struct proof *p, const struct rcx_cost *stated)
 {
     const struct rcx_nodes *nodes = p->call.shape.nodes;
-    struct rcx_cost *c = &p->report->cost;
+    bool good = true;
 
-    if (!p->c->algo->is_by_nodes || !nodes)
+    if (!p->c->algo->is_by_nodes)
         return true;
-    if (!simulation_links(&p->s, nodes, c))
-        return fail(p, "%s", p->s.text);
-    return check_price(p, "rounds between nodes", c->far_rounds,
-                       stated->far_rounds, stated->far_rounds, true) &&
-           (is_barrier(p) ||
-            check_price(p, "elements over a link", c->link_volume,
-                        stated->link_volume, stated->link_volume, true));
+    for (; nodes && good; nodes = nodes->coarser)
+        good = check_crossing(p, stated, nodes, nodes == p->call.shape.nodes);
+    return good;
 }
 
 static bool check_cost(struct proof *p)
@@ -452,10 +476,8 @@ static bool check_cost(struct proof *p)
     const struct rcx_cost stated = p->c->algo->cost(&p->call.shape);
     struct rcx_cost bound = cost_bound(p);
     const bool is_local = proof_coll(p->c)->is_local;
-    const struct rcx_nodes *nodes = p->call.shape.nodes;
-    const bool is_uneven = nodes && nodes->least < nodes->most;
-    const bool exact =
-        (is_barrier(p) && !is_uneven) || (is_even(p) && !is_local);
+    const bool exact = (is_barrier(p) && !are_uneven(p->call.shape.nodes)) ||
+                       (is_even(p) && !is_local);
     struct rcx_cost *c = &p->report->cost;
 
     if (p->c->algo->passing) /* the cost covers two equal steps */

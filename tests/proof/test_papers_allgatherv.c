@@ -212,7 +212,7 @@ static int64_t best_parts(enum rcx_coll coll, int size, const size_t *displs)
                           .commutative = true};
 
     rcx_params_reset(algo, s.params);
-    rcx_params_settle(algo, &s, &rcx_machine_usual);
+    rcx_params_settle(algo, &s);
     return s.params[0];
 }
 

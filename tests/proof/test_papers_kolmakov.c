@@ -135,7 +135,7 @@ static struct rcx_shape shape_of(const struct rcx_algo *algo, int size,
                           .commutative = true,
                           .params = {removed}};
 
-    rcx_params_settle(algo, &s, &rcx_machine_usual);
+    rcx_params_settle(algo, &s);
     return s;
 }
 

@@ -265,7 +265,7 @@ static double price_of_circulant(int size, size_t bytes, int *blocks_p)
     struct rcx_shape s = bcast_of(size, bytes);
 
     rcx_params_reset(algo, s.params);
-    rcx_params_settle(algo, &s, &rcx_machine_usual);
+    rcx_params_settle(algo, &s);
     *blocks_p = (int)s.params[0];
     return price(algo->cost(&s));
 }

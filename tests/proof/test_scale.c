@@ -117,7 +117,7 @@ static void schedules_chosen_for_a_million_ranks_are_small(void **state)
                 if (k == 0 || colls[i] != RCX_COLL_BARRIER)
                     check(colls[i], colls[i] == RCX_COLL_BARRIER ? 0 : bytes[k],
                           nodes);
-        rcx_heap_free(&heap, nodes);
+        rcx_nodes_free(&heap, nodes);
     }
     rcx_tuning_close(&tuning, &heap);
     rcx_builder_free(&builder);

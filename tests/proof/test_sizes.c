@@ -97,7 +97,7 @@ static void check(const struct limit *limit, struct rcx_builder *b, int size,
     if (!rcx_coll_is_rooted(limit->coll))
         s.root = 0;
     rcx_params_reset(algo, s.params);
-    rcx_params_settle(algo, &s, &rcx_machine_usual);
+    rcx_params_settle(algo, &s);
     assert_true(rcx_algo_fits(algo, &s));
     for (int i = 0; i < ATTEMPTS; i++) {
         const double start = now_us();

@@ -166,9 +166,9 @@ static void assert_links(void (*build)(struct rcx_builder *b,
     assert_non_null(nodes);
     assert_true(simulation_links(&s, nodes, &cost));
     assert_time(cost.rounds, 7); /* unchanged */
-    assert_time(cost.far_rounds, rounds);
-    assert_time(cost.link_volume, volume);
-    rcx_heap_free(&heap, nodes);
+    assert_time(cost.across[RCX_LEVEL_NODE].rounds, rounds);
+    assert_time(cost.across[RCX_LEVEL_NODE].volume, volume);
+    rcx_nodes_free(&heap, nodes);
     simulation_close(&s);
 }
 

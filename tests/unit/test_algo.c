@@ -16,7 +16,7 @@ static struct rcx_shape shape_of(const struct rcx_algo *algo, int size)
                           .commutative = true};
 
     rcx_params_reset(algo, s.params);
-    rcx_params_settle(algo, &s, &rcx_machine_usual);
+    rcx_params_settle(algo, &s);
     return s;
 }
 

@@ -192,7 +192,7 @@ static void ranks_the_launcher_separates_are_on_different_nodes(void **state)
         assert_int_equal(context->nodes->node[0], 0);
         assert_int_equal(context->nodes->node[1], 1);
         assert_int_equal(context->nodes->node[2], 0);
-        rcx_heap_free(&context->heap, context->nodes);
+        rcx_nodes_free(&context->heap, context->nodes);
         context->nodes = NULL;
     }
 }
@@ -218,7 +218,7 @@ static void cores_are_those_of_the_kernel(void **state)
     assert_int_equal(ranks[0].context.oversubscribes_cores, RANKS - 1 > cores);
 }
 
-/* by_core of rank 0. Ranks 0 and 2 are bound to the first usable CPU; rank 1
+/* The map of rank 0. Ranks 0 and 2 are bound to the first usable CPU; rank 1
  * may run on cpus, a mask whose bit 0 is that CPU. */
 static struct rcx_nodes *cores_of_bound(unsigned long cpus)
 {
@@ -237,8 +237,7 @@ static struct rcx_nodes *cores_of_bound(unsigned long cpus)
     rcx_peer_seal(ranks[1].blob, ranks[1].bytes);
     assert_ok(compare(0));
     assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
-    assert_null(ranks[0].context.nodes);
-    return ranks[0].context.by_core;
+    return ranks[0].context.nodes;
 }
 
 static void ranks_that_share_a_core_are_known(void **state)
@@ -249,11 +248,11 @@ static void ranks_that_share_a_core_are_known(void **state)
     assert_null(cores_of_bound(1)); /* all on one core */
     assert_null(cores_of_bound(3)); /* rank 1 is not bound */
     cores = cores_of_bound(2);
-    assert_true(cores && cores->are_cores && cores->count == 2);
+    assert_true(cores && cores->level == RCX_LEVEL_CORE && cores->count == 2);
     assert_int_equal(cores->node[1], 1);
     assert_int_equal(cores->node[2], 0);
-    rcx_heap_free(&ranks[0].context.heap, cores);
-    ranks[0].context.by_core = NULL;
+    rcx_nodes_free(&ranks[0].context.heap, cores);
+    ranks[0].context.nodes = NULL;
 }
 
 /* ---- Blobs of other libraries -------------------------------------------- */
@@ -496,7 +495,7 @@ static void assert_learned(int rank)
     assert_int_equal(context->nodes->count, 2);
     for (int i = 0; i < MANY; i++)
         assert_int_equal(context->nodes->node[i], i % 2);
-    rcx_heap_free(&context->heap, context->nodes);
+    rcx_nodes_free(&context->heap, context->nodes);
     context->nodes = NULL;
 }
 

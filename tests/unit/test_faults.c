@@ -76,7 +76,7 @@ static bool suits(const struct rcx_algo *algo, int size)
     if (algo->is_by_nodes)
         return size > 2;
     rcx_params_reset(algo, s.params);
-    rcx_params_settle(algo, &s, &rcx_machine_usual);
+    rcx_params_settle(algo, &s);
     return rcx_algo_fits(algo, &s);
 }
 

@@ -159,7 +159,7 @@ static bool check_rank(struct rcx_builder *b, const struct rcx_algo *algo,
 
     shape_long(&usual, algo, size, rank, irregular);
     rcx_params_reset(algo, usual.s.params);
-    rcx_params_settle(algo, &usual.s, &rcx_machine_usual);
+    rcx_params_settle(algo, &usual.s);
     for (int i = 0; i < RCX_PARAMS; i++)
         if (usual.s.params[i] > MOST_PARTS)
             usual.s.params[i] = MOST_PARTS;

@@ -111,6 +111,153 @@ static void groups_are_a_node_s_ranks_and_those_at_a_place(void **state)
     rcx_heap_free(&heap, n);
 }
 
+/* ---- Levels -------------------------------------------------------------- */
+
+enum { PER_CACHE = 4, PER_SOCKET = 8, PER_NODE = 16, RANKS = 32 };
+
+/* Ids as machines number them: caches within a machine, sockets within it, NUMA
+ * domains equal to sockets. */
+struct machine {
+    uint64_t node[RANKS], socket[RANKS], numa[RANKS], cache[RANKS];
+};
+
+static void fill_machine(struct machine *m, bool scattered)
+{
+    for (int i = 0; i < RANKS; i++) {
+        const int at = scattered ? i * 7 % RANKS : i;
+
+        m->node[i] = (uint64_t)(at / PER_NODE);
+        m->socket[i] = (uint64_t)(at % PER_NODE / PER_SOCKET);
+        m->numa[i] = m->socket[i];
+        m->cache[i] = (uint64_t)(at % PER_NODE / PER_CACHE);
+    }
+}
+
+static struct rcx_nodes *map_machine(const struct machine *m, int ranks)
+{
+    const uint64_t *ids[RCX_LEVELS] = {[RCX_LEVEL_NODE] = m->node,
+                                       [RCX_LEVEL_SOCKET] = m->socket,
+                                       [RCX_LEVEL_NUMA] = m->numa,
+                                       [RCX_LEVEL_CACHE] = m->cache};
+    struct rcx_nodes *n;
+
+    assert_true(rcx_nodes_map(&heap, ids, ranks, &n));
+    return n;
+}
+
+static void check_level(const struct rcx_nodes *n, enum rcx_level level,
+                        int count, int most)
+{
+    assert_non_null(n);
+    assert_int_equal(n->level, level);
+    assert_int_equal(n->count, count);
+    assert_int_equal(n->least, most);
+    assert_int_equal(n->most, most);
+}
+
+static void each_level_that_divides_the_ranks_has_a_map(void **state)
+{
+    (void)state;
+    for (int scattered = 0; scattered < 2; scattered++) {
+        struct machine m;
+        struct rcx_nodes *n;
+
+        fill_machine(&m, scattered);
+        n = map_machine(&m, RANKS);
+        check_level(n, RCX_LEVEL_CACHE, 8, PER_CACHE);
+        check_level(n->coarser, RCX_LEVEL_SOCKET, 4, PER_SOCKET);
+        check_level(n->coarser->coarser, RCX_LEVEL_NODE, 2, PER_NODE);
+        assert_null(n->coarser->coarser->coarser);
+        assert_null(rcx_nodes_at(n, RCX_LEVEL_NUMA)); /* equal to sockets */
+        assert_ptr_equal(rcx_nodes_linked(n), n->coarser->coarser);
+        assert_int_equal(n->in_order, !scattered);
+        rcx_nodes_free(&heap, n);
+    }
+}
+
+/* Check that groups of n, as the ranks of its outer map, lie where all their
+ * members do. */
+static void check_outer(const struct rcx_nodes *n)
+{
+    const struct rcx_nodes *outer = n->outer;
+
+    for (const struct rcx_nodes *c = n->coarser; c; c = c->coarser) {
+        outer = rcx_nodes_at(outer, c->level);
+        if (!outer)
+            continue; /* it does not divide the groups into fewer */
+        for (int a = 0; a < RANKS; a++)
+            for (int b = 0; b < a; b++)
+                assert_int_equal(c->node[a] == c->node[b],
+                                 outer->node[n->node[a]] ==
+                                     outer->node[n->node[b]]);
+    }
+}
+
+static void the_groups_of_a_level_are_mapped_to_coarser_levels(void **state)
+{
+    (void)state;
+    for (int scattered = 0; scattered < 2; scattered++) {
+        struct machine m;
+        struct rcx_nodes *n;
+
+        fill_machine(&m, scattered);
+        n = map_machine(&m, RANKS);
+        check_level(n->outer, RCX_LEVEL_SOCKET, 4, 2);
+        check_level(n->outer->coarser, RCX_LEVEL_NODE, 2, 4);
+        check_level(n->outer->outer, RCX_LEVEL_NODE, 2, 2);
+        assert_null(n->outer->outer->outer);
+        check_level(n->coarser->outer, RCX_LEVEL_NODE, 2, 2);
+        check_outer(n);
+        check_outer(n->coarser);
+        rcx_nodes_free(&heap, n);
+    }
+}
+
+static void a_level_without_groups_of_several_ranks_has_no_map(void **state)
+{
+    static const int one_per_cache[] = {0, 4, 8, 12, 16, 20, 24, 28};
+    static const int one_socket[] = {1, 2, 5, 6};
+    struct machine m;
+    struct rcx_nodes *all, *n;
+
+    (void)state;
+    fill_machine(&m, false);
+    all = map_machine(&m, RANKS);
+    assert_true(rcx_nodes_map_subset(&heap, all, one_per_cache, 8, &n));
+    check_level(n, RCX_LEVEL_SOCKET, 4, 2);
+    check_level(n->coarser, RCX_LEVEL_NODE, 2, 4);
+    rcx_nodes_free(&heap, n);
+    assert_true(rcx_nodes_map_subset(&heap, all, one_socket, 4, &n));
+    check_level(n, RCX_LEVEL_CACHE, 2, 2);
+    assert_null(n->coarser);
+    assert_null(n->outer);
+    rcx_nodes_free(&heap, n);
+    assert_true(rcx_nodes_map_subset(&heap, all, one_socket, 2, &n));
+    assert_null(n); /* one cache */
+    rcx_nodes_free(&heap, all);
+}
+
+static void each_failed_allocation_leaves_nothing(void **state)
+{
+    struct machine m;
+    struct rcx_nodes *n = NULL;
+
+    (void)state;
+    fill_machine(&m, true);
+    for (uint64_t budget = 0; !n; budget++) {
+        const uint64_t *ids[RCX_LEVELS] = {
+            m.node, m.socket, [RCX_LEVEL_CACHE] = m.cache};
+
+        bool good;
+
+        heap.budget = budget;
+        good = rcx_nodes_map(&heap, ids, RANKS, &n);
+        heap.budget = UINT64_MAX;
+        assert_int_equal(good, n != NULL);
+    }
+    rcx_nodes_free(&heap, n);
+}
+
 static void without_memory_there_is_no_map(void **state)
 {
     static const uint64_t ids[] = {1, 2};
@@ -130,6 +277,16 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             groups_are_a_node_s_ranks_and_those_at_a_place, open_heap,
             is_clean),
+        cmocka_unit_test_setup_teardown(
+            each_level_that_divides_the_ranks_has_a_map, open_heap, is_clean),
+        cmocka_unit_test_setup_teardown(
+            the_groups_of_a_level_are_mapped_to_coarser_levels, open_heap,
+            is_clean),
+        cmocka_unit_test_setup_teardown(
+            a_level_without_groups_of_several_ranks_has_no_map, open_heap,
+            is_clean),
+        cmocka_unit_test_setup_teardown(each_failed_allocation_leaves_nothing,
+                                        open_heap, is_clean),
         cmocka_unit_test_setup_teardown(without_memory_there_is_no_map,
                                         open_heap, is_clean),
     };

@@ -57,15 +57,16 @@ static const struct rcx_rule *ask(enum rcx_coll coll, int ranks, int per_node,
                           .machine = &tuning.machine};
     const int nodes = (ranks + per_node - 1) / per_node;
     uint64_t ids[64];
+    const uint64_t *known[RCX_LEVELS] = {ids};
     struct rcx_nodes *map;
     const struct rcx_rule *rule;
 
     for (int i = 0; i < ranks; i++)
         ids[i] = (uint64_t)(in_blocks ? i / per_node : i % nodes);
-    assert_true(rcx_nodes_map(&heap, ids, ranks, &map));
+    assert_true(rcx_nodes_map(&heap, known, ranks, &map));
     s.nodes = map;
     rule = rcx_tuning_next(&tuning, &s, NULL);
-    rcx_heap_free(&heap, map);
+    rcx_nodes_free(&heap, map);
     return rule;
 }
 
@@ -184,7 +185,8 @@ static void a_machine_has_prices(void **state)
         assert_ok(read_text(texts[i]));
         assert_non_null(rcx_method_by_rule(&s, RCX_ORDER_LOOSE, &tuning, &m));
         taken[i] = m.algo;
-        assert_true(tuning.machine.far_beta == rcx_machine_usual.far_beta);
+        assert_true(tuning.machine.link[RCX_LEVEL_NODE].beta ==
+                    rcx_machine_usual.link[RCX_LEVEL_NODE].beta);
         assert_true(fabs(tuning.machine.beta - (i ? 1.25e-9 : 1e-12)) < 1e-20);
         rcx_tuning_close(&tuning, &heap);
     }

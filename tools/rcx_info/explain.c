@@ -48,16 +48,14 @@ static struct rcx_nodes *map_places(const struct info_question *q,
         return NULL;
     map = map_parts(heap, q->ranks, q->cores, true);
     if (map)
-        map->are_cores = true;
+        map->level = RCX_LEVEL_CORE;
     return map;
 }
 
 static struct offer offer_of(const struct rcx_algo *algo, struct rcx_shape s,
                              rcx_order_t needed)
 {
-    const int sharing = rcx_price_sharing(&s);
-    struct offer o = {.algo = algo,
-                      .seconds = rcx_price_of(algo, &s, needed, sharing)};
+    struct offer o = {.algo = algo, .seconds = rcx_price_of(algo, &s, needed)};
 
     if (!isinf(o.seconds))
         rcx_algo_print(algo, s.params, o.text, sizeof o.text);

@@ -158,7 +158,7 @@ static struct rcx_shape shape_at(const struct rcx_algo *algo, int size)
                               .commutative = true};
 
     rcx_params_reset(algo, shape.params);
-    rcx_params_settle(algo, &shape, &rcx_machine_usual);
+    rcx_params_settle(algo, &shape);
     return shape;
 }
 

@@ -62,7 +62,7 @@ struct simulated_call sim_call_of(const struct sim_options *o,
     call.shape.elem_bytes = o->elem_bytes; /* instead of the proofs' own size */
     call.shape.machine = o->prices;
     memcpy(call.shape.params, m->params, sizeof call.shape.params);
-    rcx_params_settle(m->algo, &call.shape, &o->machine);
+    rcx_params_settle(m->algo, &call.shape);
     return call;
 }
 

@@ -20,7 +20,8 @@ static void print_cost(const struct sim_options *o, const struct rcx_cost *cost,
            cost->combines, time);
     if (o->per_node)
         printf("%17s%-*s %6g %11.6g\n", "", METHOD, "  between nodes",
-               cost->far_rounds, cost->link_volume);
+               cost->across[RCX_LEVEL_NODE].rounds,
+               cost->across[RCX_LEVEL_NODE].volume);
 }
 
 /* Simulate the schedules, and add the extra cost of messages between nodes.
@@ -37,8 +38,10 @@ static bool simulate(const struct sim_options *o, struct sim_run *run,
         !simulation_time(s, &o->machine, o->mode, time_p) ||
         (nodes && !simulation_links(s, nodes, cost)))
         return false;
-    *time_p += cost->far_rounds * o->machine.far_alpha +
-               (double)o->elem_bytes * cost->link_volume * o->machine.far_beta;
+    *time_p += cost->across[RCX_LEVEL_NODE].rounds *
+                   o->machine.link[RCX_LEVEL_NODE].alpha +
+               (double)o->elem_bytes * cost->across[RCX_LEVEL_NODE].volume *
+                   o->machine.link[RCX_LEVEL_NODE].beta;
     return true;
 }
 

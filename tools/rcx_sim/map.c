@@ -57,17 +57,14 @@ static double simulate(const struct sim_options *o, const struct sim_method *m,
 static double price(const struct sim_options *o, const struct rcx_algo *algo,
                     const int64_t params[], const struct rcx_shape *shape)
 {
-    const int sharing = rcx_price_sharing(shape);
-    const double stated =
-        rcx_price_with(algo, shape, params, o->order, sharing);
-    const struct rcx_machine machine = rcx_price_machine(algo, shape, sharing);
+    const double stated = rcx_price_with(algo, shape, params, o->order);
     struct sim_method m = {.algo = algo};
     struct rcx_shape s = *shape;
 
     if (!o->simulated || isinf(stated))
         return stated;
     memcpy(s.params, params, sizeof s.params);
-    rcx_params_settle(algo, &s, &machine);
+    rcx_params_settle(algo, &s);
     memcpy(m.params, s.params, sizeof m.params);
     return simulate(o, &m, &s);
 }
@@ -160,7 +157,7 @@ static void open_rules(struct map *map)
     if (!has_prices(o))
         return;
     map->tuning.machine = o->machine; /* the same between nodes as within one */
-    map->tuning.machine.far_alpha = map->tuning.machine.far_beta = 0;
+    memset(map->tuning.machine.link, 0, sizeof map->tuning.machine.link);
 }
 
 static void fill_map(struct map *map)
@@ -209,8 +206,9 @@ static void print_title(const struct map *map, char title[2][MAP_TITLE])
                       m->alpha, unit, m->beta, unit, m->gamma, unit);
     if (map->o->per_node)
         snprintf(title[1] + length, MAP_TITLE - (size_t)length,
-                 "; more between nodes %g%s, %g%s", m->far_alpha, unit,
-                 m->far_beta, unit);
+                 "; more between nodes %g%s, %g%s",
+                 m->link[RCX_LEVEL_NODE].alpha, unit,
+                 m->link[RCX_LEVEL_NODE].beta, unit);
 }
 
 /* ---- As text ------------------------------------------------------------- */

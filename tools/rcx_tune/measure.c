@@ -148,9 +148,9 @@ static double price_of(const struct tune_job *job, const struct rcx_algo *algo,
     struct rcx_shape as_it = *s;
 
     if (!rcx_price_is_none(algo, s))
-        return rcx_price_with(algo, s, params, needed, rcx_price_sharing(s));
+        return rcx_price_with(algo, s, params, needed);
     memcpy(as_it.params, params, sizeof as_it.params);
-    rcx_params_settle(algo, &as_it, rcx_machine_of(s));
+    rcx_params_settle(algo, &as_it);
     return rcx_algo_fits(algo, &as_it) && rcx_algo_order(algo, &as_it) >= needed
                ? 0
                : INFINITY;
@@ -244,7 +244,6 @@ static rcx_status_t find_candidates(struct tune_job *job,
                                     struct tune_point *point)
 {
     struct rcx_shape s = tune_shape(job, point);
-    const int sharing = rcx_price_sharing(&s);
     const rcx_order_t needed = job->context->config.order;
     rcx_status_t status;
     double least = INFINITY;
@@ -253,7 +252,7 @@ static rcx_status_t find_candidates(struct tune_job *job,
     status = add_candidate(job, point, &rcx_method_any, NULL);
     for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++)
         if ((*a)->coll == s.coll)
-            least = fmin(least, rcx_price_of(*a, &s, needed, sharing));
+            least = fmin(least, rcx_price_of(*a, &s, needed));
     for (const struct rcx_algo *const *a = rcx_algo_table;
          *a && status == RCX_OK; a++) {
         const double most = job->options.ratio * least;

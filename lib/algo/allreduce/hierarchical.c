@@ -95,9 +95,10 @@ static struct rcx_phase between(const struct rcx_shape *s)
 
     if (s->params[BETWEEN] == CHEAPEST)
         return rcx_phase_cheapest(RCX_COLL_ALLREDUCE, rcx_by_nodes_needed(s), s,
-                                  nodes, share_of(s), RCX_WAY_BETWEEN,
-                                  leaders_of(s));
+                                  nodes, share_of(s),
+                                  rcx_scope_between(s, leaders_of(s)));
     phase = rcx_phase_of(rcx_algo_find(RCX_COLL_ALLREDUCE, name));
+    phase.scope = rcx_scope_between(s, leaders_of(s));
     longest = rcx_phase_shape(&phase, s, nodes, share_of(s));
     memcpy(phase.params, longest.params, sizeof phase.params);
     return phase;
@@ -204,7 +205,7 @@ static struct rcx_cost within_cost(enum rcx_coll coll,
     if (s->params[WITHIN] == CHEAP)
         return rcx_by_nodes_within_cost(coll, s, s->count);
     flat = within(coll, s, s->nodes->most);
-    return rcx_phase_cost(&flat, s, s->nodes->most, s->count, RCX_WAY_NODE, 1);
+    return rcx_phase_cost(&flat, s, s->nodes->most, s->count);
 }
 
 static struct rcx_cost alone_cost(const struct rcx_shape *s)
@@ -241,8 +242,7 @@ static struct rcx_cost cost(const struct rcx_shape *s)
     share = share_of(s);
     across = between(s);
     return rcx_cost_sum(leaders > 1 ? shares_cost(s) : alone_cost(s),
-                        rcx_phase_cost(&across, s, s->nodes->count, share,
-                                       RCX_WAY_BETWEEN, leaders));
+                        rcx_phase_cost(&across, s, s->nodes->count, share));
 }
 
 static rcx_order_t order(const struct rcx_shape *s)

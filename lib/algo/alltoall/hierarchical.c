@@ -22,10 +22,13 @@ static struct rcx_cost between_cost(const struct rcx_shape *s)
     const double volume =
         rounds * (double)s->nodes->most * (double)rcx_by_nodes_most(s);
 
-    return (struct rcx_cost){.rounds = rounds,
-                             .volume = volume,
-                             .far_rounds = rounds,
-                             .link_volume = volume};
+    const double beside = s->beside > 0 ? s->beside : 1;
+    struct rcx_cost cost = {.rounds = rounds, .volume = volume};
+
+    cost.across[s->nodes->level] =
+        (struct rcx_crossing){rounds, volume * beside};
+    rcx_cost_cross(&cost, s->nodes->outer, s, rounds, volume);
+    return cost;
 }
 
 static struct rcx_cost cost(const struct rcx_shape *s)

@@ -20,8 +20,12 @@ static struct rcx_cost cost(const struct rcx_shape *s)
         rcx_by_nodes_between_cost(RCX_COLL_ALLGATHER, s, nodes);
     const struct rcx_cost down = rcx_by_nodes_within_cost(RCX_COLL_BCAST, s, 1);
 
-    return (struct rcx_cost){.rounds = up.rounds + across.rounds + down.rounds,
-                             .far_rounds = across.far_rounds};
+    struct rcx_cost all = rcx_cost_sum(rcx_cost_sum(up, across), down);
+
+    all.volume = 0;
+    for (int l = 0; l < RCX_LEVELS; l++)
+        all.across[l].volume = 0;
+    return all;
 }
 
 /* Return an element that is written only when all elements of told have

@@ -28,7 +28,7 @@ struct rcx_phase rcx_by_nodes_within(enum rcx_coll coll,
                                      size_t count)
 {
     return rcx_phase_cheapest(coll, rcx_by_nodes_needed(s), s, ranks, count,
-                              RCX_WAY_NODE, 1);
+                              rcx_scope_within());
 }
 
 static void raise_to(double *most, double x)
@@ -45,7 +45,7 @@ static void raise_by(struct rcx_cost *most, enum rcx_coll coll,
     struct rcx_cost cost;
 
     phase.root = root;
-    cost = rcx_phase_cost(&phase, s, ranks, count, RCX_WAY_NODE, 1);
+    cost = rcx_phase_cost(&phase, s, ranks, count);
     raise_to(&most->rounds, cost.rounds);
     raise_to(&most->volume, cost.volume);
     raise_to(&most->combines, cost.combines);
@@ -71,7 +71,7 @@ struct rcx_phase rcx_by_nodes_between(enum rcx_coll coll,
                                       const struct rcx_shape *s, size_t count)
 {
     return rcx_phase_cheapest(coll, rcx_by_nodes_needed(s), s, s->nodes->count,
-                              count, RCX_WAY_BETWEEN, 1);
+                              count, rcx_scope_between(s, 1));
 }
 
 struct rcx_cost rcx_by_nodes_between_cost(enum rcx_coll coll,
@@ -82,8 +82,7 @@ struct rcx_cost rcx_by_nodes_between_cost(enum rcx_coll coll,
 
     if (rcx_coll_is_rooted(coll))
         phase.root = s->nodes->node[s->root];
-    return rcx_phase_cost(&phase, s, s->nodes->count, count, RCX_WAY_BETWEEN,
-                          1);
+    return rcx_phase_cost(&phase, s, s->nodes->count, count);
 }
 
 /* ---- Blocks, node by node ------------------------------------------------ */

@@ -25,10 +25,13 @@ static size_t most_of(const struct rcx_shape *s)
 
 static struct rcx_phase between(const struct rcx_shape *s)
 {
-    return most_of(s) == s->count
-               ? rcx_by_nodes_between(RCX_COLL_REDUCE_SCATTER, s, s->count)
-               : rcx_phase_of(
-                     rcx_algo_find(RCX_COLL_REDUCE_SCATTER, "pairwise"));
+    struct rcx_phase pairwise;
+
+    if (most_of(s) == s->count)
+        return rcx_by_nodes_between(RCX_COLL_REDUCE_SCATTER, s, s->count);
+    pairwise = rcx_phase_of(rcx_algo_find(RCX_COLL_REDUCE_SCATTER, "pairwise"));
+    pairwise.scope = rcx_scope_between(s, 1);
+    return pairwise;
 }
 
 static struct rcx_cost cost(const struct rcx_shape *s)
@@ -37,8 +40,7 @@ static struct rcx_cost cost(const struct rcx_shape *s)
 
     return rcx_cost_sum(
         rcx_cost_sum(rcx_by_nodes_within_cost(RCX_COLL_REDUCE, s, s->count),
-                     rcx_phase_cost(&phase, s, s->nodes->count, most_of(s),
-                                    RCX_WAY_BETWEEN, 1)),
+                     rcx_phase_cost(&phase, s, s->nodes->count, most_of(s))),
         rcx_by_nodes_within_cost(RCX_COLL_SCATTER, s, rcx_by_nodes_most(s)));
 }
 

@@ -13,6 +13,20 @@
  */
 #include "algo/phase/by_nodes.h"
 
+/* Where this rank's block goes. If the root has it in place, it stays in the
+ * packed copy: the operand may be constant. */
+static struct rcx_span place_of(const struct rcx_shape *s,
+                                const struct rcx_by_nodes_blocks *blocks,
+                                const struct rcx_by_nodes_rooted *r)
+{
+    const struct rcx_blocks own = {
+        .displs = blocks->own, .count = r->mine.count, .n = r->node.size};
+
+    return r->packs && s->alias == RCX_ALIAS_BLOCK
+               ? rcx_block(&own, r->mine, r->node.rank)
+               : rcx_span_out(s);
+}
+
 static void scatter(struct rcx_builder *b, const struct rcx_shape *s,
                     const struct rcx_by_nodes_blocks *blocks)
 {
@@ -22,7 +36,7 @@ static void scatter(struct rcx_builder *b, const struct rcx_shape *s,
     if (r.packs)
         rcx_by_nodes_pack(b, s, r.all, rcx_span_in(s));
     rcx_sched_within(b, &r.between, &r.leaders, r.all, r.mine);
-    rcx_sched_within(b, &r.within, &r.node, r.mine, rcx_span_out(s));
+    rcx_sched_within(b, &r.within, &r.node, r.mine, place_of(s, blocks, &r));
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)

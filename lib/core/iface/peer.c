@@ -14,7 +14,7 @@
 #include "core/base/host.h"
 
 /* A header with another number of settings is another version. */
-enum { WIRE_VERSION = 12 << 8 | RCX_PEER_SETTINGS };
+enum { WIRE_VERSION = 13 << 8 | RCX_PEER_SETTINGS };
 
 static uint64_t sum_of(const void *bytes, size_t n)
 {

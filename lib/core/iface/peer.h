@@ -9,6 +9,7 @@
 
 #include <sched.h>
 
+#include "core/base/places.h"
 #include "core/iface/bootstrap.h"
 #include "core/sched/schedule.h"
 
@@ -34,8 +35,10 @@ struct rcx_peer_header {
     uint64_t ahead;
     uint64_t lines[RCX_PEER_LINES]; /* lines that it has to log; 0: none */
     uint64_t node;                  /* equal for ranks that share memory */
-    uint64_t address_sum;           /* checksum of the address */
-    uint64_t sum;                   /* checksum of the header, up to here */
+    struct rcx_place place;         /* within the machine */
+    uint32_t unused;
+    uint64_t address_sum; /* checksum of the address */
+    uint64_t sum;         /* checksum of the header, up to here */
 };
 
 /* Fill in magic, wire version, host and boot_id; all else is 0. */

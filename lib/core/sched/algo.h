@@ -149,23 +149,20 @@ struct rcx_cost {
     double rounds;
     double volume;   /* elements sent, one after another */
     double combines; /* elements combined, one after another */
-    /* Only if there are several nodes: */
-    double far_rounds;  /* number of rounds with messages between nodes */
-    double link_volume; /* elements over the link of a node, one after
-                           another */
+    /* Of levels that divide the ranks: */
+    struct rcx_crossing {
+        double rounds; /* number of rounds with messages between groups */
+        double volume; /* elements over a group's link, one after another */
+    } across[RCX_LEVELS];
 };
 
 /* Cost of two schedules, one after the other. */
-static inline struct rcx_cost rcx_cost_sum(struct rcx_cost first,
-                                           struct rcx_cost second)
-{
-    return (struct rcx_cost){.rounds = first.rounds + second.rounds,
-                             .volume = first.volume + second.volume,
-                             .combines = first.combines + second.combines,
-                             .far_rounds = first.far_rounds + second.far_rounds,
-                             .link_volume =
-                                 first.link_volume + second.link_volume};
-}
+struct rcx_cost rcx_cost_sum(struct rcx_cost first, struct rcx_cost second);
+
+/* Add to the cost of s messages that all ranks send between the groups of n,
+ * and of all coarser maps: so many rounds, and so many elements of each rank. */
+void rcx_cost_cross(struct rcx_cost *cost, const struct rcx_nodes *n,
+                    const struct rcx_shape *s, double rounds, double volume);
 
 /*
  * A parameter of an algorithm, which users set by NAME:parameter=value. Its
@@ -223,32 +220,31 @@ struct rcx_phase {
     int root;             /* member number in the group */
     const size_t *displs; /* starts of the vector's blocks, one per member, and
                              the end; NULL: nearly equal blocks */
+    struct rcx_scope scope;
 };
 /* Return a phase of algo with default parameters, root 0 and nearly equal
  * blocks. */
 struct rcx_phase rcx_phase_of(const struct rcx_algo *algo);
 
-/* The path of a phase's messages. */
-enum rcx_way {
-    RCX_WAY_NODE,   /* within a node */
-    RCX_WAY_BETWEEN /* all of them between nodes */
-};
+/* The scope of a phase among members of one group of the map of s, and of one
+ * among the groups, in which so many members of a group take part at once, each
+ * with its like of the other groups. */
+struct rcx_scope rcx_scope_within(void);
+struct rcx_scope rcx_scope_between(const struct rcx_shape *s, int beside);
 
 /*
  * Return the cheapest phase of a collective that keeps order level needed, for
  * size ranks and a vector of count elements in nearly equal blocks. Its
  * parameters are chosen for this case, whatever blocks it is used for later.
- * sharing: number of ranks of a node that use its link at the same time; 1
- * within a node.
  */
 struct rcx_phase rcx_phase_cheapest(enum rcx_coll coll, rcx_order_t needed,
                                     const struct rcx_shape *outer, int size,
-                                    size_t count, enum rcx_way way,
-                                    int sharing);
-/* Return the cost of phase for size ranks and a vector of count elements. */
+                                    size_t count, struct rcx_scope scope);
+/* Return the cost of phase for size ranks and a vector of count elements, with
+ * what crosses levels. */
 struct rcx_cost rcx_phase_cost(const struct rcx_phase *phase,
                                const struct rcx_shape *outer, int size,
-                               size_t count, enum rcx_way way, int sharing);
+                               size_t count);
 
 /*
  * Return the shape that a phase has for its own algorithm, in a group of size

@@ -168,12 +168,10 @@ static struct rcx_shape settle(const struct rcx_shape *shape,
                                const struct rcx_algo *algo,
                                const int64_t params[])
 {
-    const struct rcx_machine machine =
-        rcx_price_machine(algo, shape, rcx_price_sharing(shape));
     struct rcx_shape s = *shape;
 
     memcpy(s.params, params, sizeof s.params);
-    rcx_params_settle(algo, &s, &machine);
+    rcx_params_settle(algo, &s);
     return s;
 }
 
@@ -193,7 +191,7 @@ static void adopt_cheapest(struct rcx_method *m, const struct rcx_shape *shape,
 {
     struct rcx_shape s = *shape;
 
-    m->algo = rcx_price_cheapest(&s, needed, rcx_price_sharing(shape));
+    m->algo = rcx_price_cheapest(&s, needed);
     memcpy(m->params, s.params, sizeof m->params);
 }
 

@@ -10,11 +10,19 @@
 
 #include "core/base/parse.h"
 
-const struct rcx_machine rcx_machine_usual = {.alpha = 0.4e-6,
-                                              .beta = 0.15e-9,
-                                              .gamma = 0.05e-9,
-                                              .far_alpha = 20e-6,
-                                              .far_beta = 8e-9};
+/*
+ * Within a node the least of what processors of many cores have: a line from
+ * another cache takes 0.1 us longer, from another socket 0.3 us; a cache has 32
+ * GB/s to the rest of its socket, a socket 100 GB/s to another.
+ */
+const struct rcx_machine rcx_machine_usual = {
+    .alpha = 0.4e-6,
+    .beta = 0.15e-9,
+    .gamma = 0.05e-9,
+    .link = {[RCX_LEVEL_NODE] = {20e-6, 8e-9},
+             [RCX_LEVEL_SOCKET] = {0.3e-6, 0.01e-9},
+             [RCX_LEVEL_NUMA] = {0.05e-6, 0.01e-9},
+             [RCX_LEVEL_CACHE] = {0.1e-6, 0.03e-9}}};
 
 const struct rcx_machine *rcx_machine_of(const struct rcx_shape *s)
 {
@@ -24,11 +32,51 @@ const struct rcx_machine *rcx_machine_of(const struct rcx_shape *s)
 double rcx_cost_seconds(const struct rcx_cost *cost, size_t elem_bytes,
                         const struct rcx_machine *machine)
 {
-    return cost->rounds * machine->alpha +
-           cost->far_rounds * machine->far_alpha +
-           (double)elem_bytes *
-               (cost->volume * machine->beta + cost->combines * machine->gamma +
-                cost->link_volume * machine->far_beta);
+    double rounds = cost->rounds * machine->alpha;
+    double volume =
+        cost->volume * machine->beta + cost->combines * machine->gamma;
+
+    for (int l = 0; l < RCX_LEVELS; l++) {
+        rounds += cost->across[l].rounds * machine->link[l].alpha;
+        volume += cost->across[l].volume * machine->link[l].beta;
+    }
+    return rounds + (double)elem_bytes * volume;
+}
+
+struct rcx_cost rcx_cost_sum(struct rcx_cost first, struct rcx_cost second)
+{
+    struct rcx_cost sum = {.rounds = first.rounds + second.rounds,
+                           .volume = first.volume + second.volume,
+                           .combines = first.combines + second.combines};
+
+    for (int l = 0; l < RCX_LEVELS; l++)
+        sum.across[l] = (struct rcx_crossing){
+            .rounds = first.across[l].rounds + second.across[l].rounds,
+            .volume = first.across[l].volume + second.across[l].volume};
+    return sum;
+}
+
+void rcx_cost_cross(struct rcx_cost *cost, const struct rcx_nodes *n,
+                    const struct rcx_shape *s, double rounds, double volume)
+{
+    const double beside = s->beside > 0 ? s->beside : 1;
+
+    for (; n; n = n->coarser)
+        cost->across[n->level] =
+            (struct rcx_crossing){rounds, volume * beside * n->most};
+}
+
+struct rcx_cost rcx_cost_of(const struct rcx_algo *algo,
+                            const struct rcx_shape *s)
+{
+    struct rcx_cost cost = algo->cost(s);
+
+    if (!algo->is_by_nodes)
+        rcx_cost_cross(&cost, s->nodes, s, cost.rounds, cost.volume);
+    if (s->crosses > 0)
+        cost.across[s->crosses - 1] =
+            (struct rcx_crossing){cost.rounds, cost.volume * s->beside};
+    return cost;
 }
 
 void rcx_params_reset(const struct rcx_algo *algo, int64_t params[])
@@ -124,8 +172,7 @@ int rcx_algo_print(const struct rcx_algo *algo, const int64_t params[],
     return used;
 }
 
-static void settle_one(const struct rcx_algo *algo, struct rcx_shape *s,
-                       const struct rcx_machine *machine, int i)
+static void settle_one(const struct rcx_algo *algo, struct rcx_shape *s, int i)
 {
     const struct rcx_param *p = &algo->params[i];
     int64_t best = p->candidate(s, 0);
@@ -136,8 +183,8 @@ static void settle_one(const struct rcx_algo *algo, struct rcx_shape *s,
         double seconds;
 
         s->params[i] = p->candidate(s, k);
-        cost = algo->cost(s);
-        seconds = rcx_cost_seconds(&cost, s->elem_bytes, machine);
+        cost = rcx_cost_of(algo, s);
+        seconds = rcx_cost_seconds(&cost, s->elem_bytes, rcx_machine_of(s));
         if (seconds < least) {
             least = seconds;
             best = s->params[i];
@@ -146,10 +193,9 @@ static void settle_one(const struct rcx_algo *algo, struct rcx_shape *s,
     s->params[i] = best;
 }
 
-void rcx_params_settle(const struct rcx_algo *algo, struct rcx_shape *s,
-                       const struct rcx_machine *machine)
+void rcx_params_settle(const struct rcx_algo *algo, struct rcx_shape *s)
 {
     for (int i = 0; algo->params && algo->params[i].name; i++)
         if (s->params[i] == RCX_PARAM_AUTO && algo->params[i].candidate)
-            settle_one(algo, s, machine, i);
+            settle_one(algo, s, i);
 }

@@ -6,14 +6,17 @@
 #include "core/sched/algo.h"
 
 /* Cost parameters of a machine, in seconds: alpha per message, beta per byte
- * sent, gamma per byte combined. far_alpha and far_beta are added to them for a
- * message, and a byte, between nodes. */
+ * sent, gamma per byte combined. Those of a level are added for a message
+ * between its groups, and for each byte over the link of a group. */
 struct rcx_machine {
     double alpha, beta, gamma;
-    double far_alpha, far_beta;
+    struct rcx_link {
+        double alpha, beta;
+    } link[RCX_LEVELS];
 };
 
-/* Nodes with TCP at 1 Gbit/s between them, the slowest usual network. */
+/* Nodes of many cores, with TCP at 1 Gbit/s between them, the slowest usual
+ * network. */
 extern const struct rcx_machine rcx_machine_usual;
 
 /* The machine of s, or the usual one. */
@@ -38,9 +41,14 @@ bool rcx_params_parse(const struct rcx_algo *algo, const char *name,
  * Returns the length of the text; bytes or more: it is truncated. */
 int rcx_algo_print(const struct rcx_algo *algo, const int64_t params[],
                    char *text, size_t bytes);
-/* Replace each "auto" in s->params by its cheapest candidate, one parameter
- * after the other. */
-void rcx_params_settle(const struct rcx_algo *algo, struct rcx_shape *s,
-                       const struct rcx_machine *machine);
+/* Replace each "auto" in s->params by its cheapest candidate on the machine of
+ * s, one parameter after the other. */
+void rcx_params_settle(const struct rcx_algo *algo, struct rcx_shape *s);
+
+/* The cost of algo for s, with what crosses levels. An algorithm that does not
+ * depend on nodes is assumed to send all messages between the groups of all
+ * levels. */
+struct rcx_cost rcx_cost_of(const struct rcx_algo *algo,
+                            const struct rcx_shape *s);
 
 #endif

@@ -46,42 +46,56 @@ struct rcx_shape rcx_phase_shape(const struct rcx_phase *phase,
                           .displs = phase->displs,
                           .elem_bytes = outer->elem_bytes,
                           .commutative = outer->commutative,
+                          .nodes = phase->scope.nodes,
+                          .crosses = phase->scope.crosses,
+                          .beside = phase->scope.beside,
                           .machine = outer->machine};
 
     memcpy(s.params, phase->params, sizeof s.params);
-    rcx_params_settle(phase->algo, &s, rcx_machine_of(&s));
+    rcx_params_settle(phase->algo, &s);
     return s;
 }
 
 /* ---- Prices -------------------------------------------------------------- */
 
+struct rcx_scope rcx_scope_within(void)
+{
+    return (struct rcx_scope){.nodes = NULL};
+}
+
+/* Phases that run beside the one around it run beside this one as well. */
+struct rcx_scope rcx_scope_between(const struct rcx_shape *s, int beside)
+{
+    return (struct rcx_scope){.nodes = s->nodes->outer,
+                              .crosses = (int)s->nodes->level + 1,
+                              .beside =
+                                  beside * (s->beside > 0 ? s->beside : 1)};
+}
+
 struct rcx_cost rcx_phase_cost(const struct rcx_phase *phase,
                                const struct rcx_shape *outer, int size,
-                               size_t count, enum rcx_way way, int sharing)
+                               size_t count)
 {
     const struct rcx_shape s = rcx_phase_shape(phase, outer, size, count);
-    struct rcx_cost cost = phase->algo->cost(&s);
 
-    if (way == RCX_WAY_BETWEEN) {
-        cost.far_rounds = cost.rounds;
-        cost.link_volume = cost.volume * sharing;
-    }
-    return cost;
+    return rcx_cost_of(phase->algo, &s);
 }
 
 struct rcx_phase rcx_phase_cheapest(enum rcx_coll coll, rcx_order_t needed,
                                     const struct rcx_shape *outer, int size,
-                                    size_t count, enum rcx_way way, int sharing)
+                                    size_t count, struct rcx_scope scope)
 {
     struct rcx_shape s = {.coll = coll,
                           .size = size,
                           .count = count,
                           .elem_bytes = outer->elem_bytes,
                           .commutative = outer->commutative,
+                          .nodes = scope.nodes,
+                          .crosses = scope.crosses,
+                          .beside = scope.beside,
                           .machine = outer->machine};
-    struct rcx_phase best = {
-        .algo = rcx_price_cheapest(&s, needed,
-                                   way == RCX_WAY_BETWEEN ? sharing : 0)};
+    struct rcx_phase best = {.algo = rcx_price_cheapest(&s, needed),
+                             .scope = scope};
 
     memcpy(best.params, s.params, sizeof best.params);
     return best;

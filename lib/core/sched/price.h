@@ -11,28 +11,18 @@
  * contains. Only rules and measurements choose it. */
 bool rcx_price_is_none(const struct rcx_algo *algo, const struct rcx_shape *s);
 
-/* Number of ranks of a node that use its link at the same time; 0: there are no
- * links between ranks. */
-int rcx_price_sharing(const struct rcx_shape *s);
-
-/* Return the cost parameters of algo on the machine of s, if sharing ranks use
- * a link. An algorithm that does not depend on nodes is assumed to send all
- * messages between nodes. */
-struct rcx_machine rcx_price_machine(const struct rcx_algo *algo,
-                                     const struct rcx_shape *s, int sharing);
-
 /* Return the price of algo with params, in seconds. INFINITY: it does not fit
  * s, keeps less order than needed, or has no price. */
 double rcx_price_with(const struct rcx_algo *algo, const struct rcx_shape *s,
-                      const int64_t params[], rcx_order_t needed, int sharing);
+                      const int64_t params[], rcx_order_t needed);
 
 /* The same with default parameters, which are stored in s. */
 double rcx_price_of(const struct rcx_algo *algo, struct rcx_shape *s,
-                    rcx_order_t needed, int sharing);
+                    rcx_order_t needed);
 
 /* Return the cheapest algorithm that fits s and keeps the order level; store
  * its parameters in s. NULL: there is none. */
 const struct rcx_algo *rcx_price_cheapest(struct rcx_shape *s,
-                                          rcx_order_t needed, int sharing);
+                                          rcx_order_t needed);
 
 #endif

@@ -50,6 +50,15 @@ enum { RCX_PARAMS = 3 }; /* most parameters of an algorithm */
 
 struct rcx_nodes;
 
+/* Where the messages of a phase go. */
+struct rcx_scope {
+    const struct rcx_nodes *nodes; /* maps of its ranks; NULL: none divides
+                                      them */
+    int crosses; /* enum rcx_level plus one: the level whose groups its ranks
+                    are; 0: its ranks are within one group */
+    int beside;  /* so many phases alike run at once over the same links */
+};
+
 /* Positions of blocks in a caller's buffer, if they are not contiguous. */
 struct rcx_places {
     const size_t *starts; /* start of each block; NULL: contiguous blocks */
@@ -76,9 +85,9 @@ struct rcx_shape {
     size_t elem_bytes;
     enum rcx_alias alias;
     bool commutative;              /* the op commutes */
-    const struct rcx_nodes *nodes; /* map of all ranks to nodes, or to cores;
-                                      NULL: not known, one node, or a phase
-                                      within or between nodes */
+    const struct rcx_nodes *nodes; /* finest of the maps of the ranks; NULL:
+                                      none is known, or divides them */
+    int crosses, beside;           /* of a phase: see struct rcx_scope */
     int cores; /* number of cores of the machine that the ranks may use; 0: not
                   known, or several machines */
     const struct rcx_machine *machine; /* cost parameters; NULL: of the usual

@@ -50,8 +50,8 @@ static bool is_of_machine(const struct rcx_rule *rule,
 {
     static const double tcp_alpha = 5e-6;
 
-    return rule->is_users || rcx_price_sharing(s) == 0 ||
-           rcx_machine_of(s)->far_alpha >= tcp_alpha;
+    return rule->is_users || !rcx_nodes_linked(s->nodes) ||
+           rcx_machine_of(s)->link[RCX_LEVEL_NODE].alpha >= tcp_alpha;
 }
 
 static bool is_met(const struct rcx_rule *rule, const struct rcx_shape *s)
@@ -203,17 +203,30 @@ static bool parse_method(const char *text, struct rcx_rule *rule,
 static bool parse_machine(char *rest, struct rcx_machine *m,
                           struct rcx_refusal *r)
 {
-    static const char *const names[] = {"alpha",     "beta",     "gamma",
-                                        "far-alpha", "far-beta", NULL};
-    double *const values[] = {&m->alpha, &m->beta, &m->gamma, &m->far_alpha,
-                              &m->far_beta};
+    static const char *const names[] = {
+        "alpha",     "beta",         "gamma",       "far-alpha",
+        "far-beta",  "socket-alpha", "socket-beta", "numa-alpha",
+        "numa-beta", "cache-alpha",  "cache-beta",  NULL};
+    struct rcx_link *const link = m->link;
+    double *const values[] = {&m->alpha,
+                              &m->beta,
+                              &m->gamma,
+                              &link[RCX_LEVEL_NODE].alpha,
+                              &link[RCX_LEVEL_NODE].beta,
+                              &link[RCX_LEVEL_SOCKET].alpha,
+                              &link[RCX_LEVEL_SOCKET].beta,
+                              &link[RCX_LEVEL_NUMA].alpha,
+                              &link[RCX_LEVEL_NUMA].beta,
+                              &link[RCX_LEVEL_CACHE].alpha,
+                              &link[RCX_LEVEL_CACHE].beta};
     char *word, *value;
     int i;
 
     snprintf(
         r->valid, sizeof r->valid,
-        "machine: valid are alpha, beta, gamma, far-alpha, far-beta = a time "
-        "such as 0.4us, 0.15ns");
+        "machine: valid are alpha, beta, gamma, and with far-, socket-, numa- "
+        "or cache- before them alpha and beta = a time such as 0.4us, "
+        "0.15ns");
     while ((word = strtok_r(NULL, blanks, &rest))) {
         value = strchr(word, '=');
         if (!value)

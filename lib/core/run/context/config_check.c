@@ -94,6 +94,7 @@ enum { UNBOUND = -1 };
 struct place {
     uint64_t node;
     int64_t cpu; /* the only one where it may run, or UNBOUND */
+    struct rcx_place within;
 };
 
 /* What the leader of a node sends to its other ranks. */
@@ -147,8 +148,8 @@ static void compare_with(struct check *s, int rank, bool is_lower,
     if (h->ahead < s->found.ahead)
         s->found.ahead = h->ahead;
     if (s->node_summary)
-        s->node_summary->places[rank] =
-            (struct place){.node = h->node, .cpu = only_cpu(&h->cpus)};
+        s->node_summary->places[rank] = (struct place){
+            .node = h->node, .cpu = only_cpu(&h->cpus), .within = h->place};
     if (strncmp(h->boot_id, s->me.boot_id, RCX_PEER_TEXT) == 0) {
         s->found.ranks++;
         CPU_OR(&s->found.cpus, &s->found.cpus, &h->cpus);
@@ -275,38 +276,52 @@ static void note_machine(struct rcx_context *context, const struct check *s)
     context->is_split = s->found.ranks > on_node;
 }
 
-/* Map ranks that share a core, if each is bound to one core. False: no
- * memory. */
-static bool map_cores(struct rcx_context *context, const struct place places[],
-                      uint64_t ids[])
+/* The id of the group of a level that a rank is in; 0: not known. */
+static uint64_t group_of(const struct place *place, enum rcx_level level)
 {
-    const int size = context->boot->size;
-
-    for (int i = 0; i < size; i++) {
-        if (places[i].cpu == UNBOUND)
-            return true;
-        ids[i] = (uint64_t)places[i].cpu;
+    switch (level) {
+    case RCX_LEVEL_NODE: return place->node;
+    case RCX_LEVEL_SOCKET: return place->within.socket;
+    case RCX_LEVEL_NUMA: return place->within.numa;
+    case RCX_LEVEL_CACHE: return place->within.cache;
+    default: return (uint64_t)(place->cpu - UNBOUND);
     }
-    if (!rcx_nodes_map(&context->heap, ids, size, &context->by_core))
-        return false;
-    if (context->by_core)
-        context->by_core->are_cores = true;
-    return true;
+}
+
+/* Whether the level may divide the ranks: all know their groups. Cores are
+ * groups on one node only, where ranks share them. */
+static bool find_groups(const struct rcx_context *context,
+                        const struct place places[], enum rcx_level level,
+                        uint64_t ids[])
+{
+    bool is_known = level != RCX_LEVEL_CORE || context->oversubscribes_cores;
+
+    for (int i = 0; i < context->boot->size && is_known; i++) {
+        ids[i] = group_of(&places[i], level);
+        is_known = level == RCX_LEVEL_NODE ||
+                   (ids[i] > 0 && (level != RCX_LEVEL_CORE ||
+                                   places[i].node == places[0].node));
+    }
+    return is_known;
 }
 
 static rcx_status_t map_places(struct rcx_context *context,
                                const struct place places[])
 {
     const size_t size = (size_t)context->boot->size;
-    uint64_t *ids = rcx_heap_alloc(&context->heap, size * sizeof *ids);
-    bool good;
+    const uint64_t *known[RCX_LEVELS] = {NULL};
+    uint64_t *ids =
+        rcx_heap_alloc(&context->heap, RCX_LEVELS * size * sizeof *ids);
+    bool good = ids;
 
-    for (size_t i = 0; ids && i < size; i++)
-        ids[i] = places[i].node;
-    good =
-        ids && rcx_nodes_map(&context->heap, ids, (int)size, &context->nodes);
-    if (good && !context->nodes && context->oversubscribes_cores)
-        good = map_cores(context, places, ids);
+    for (int level = 0; good && level < RCX_LEVELS; level++) {
+        uint64_t *own = ids + (size_t)level * size;
+
+        if (find_groups(context, places, (enum rcx_level)level, own))
+            known[level] = own;
+    }
+    good = good && rcx_nodes_map(&context->heap, known, context->boot->size,
+                                 &context->nodes);
     rcx_heap_free(&context->heap, ids);
     return good ? RCX_OK
                 : rcx_fail(&context->log, RCX_ERR_NOMEM,

@@ -140,8 +140,7 @@ void rcx_context_destroy(struct rcx_context *context)
         rcx_comm_close(context->comms.first);
     rcx_comms_free(&context->comms, &context->heap);
     rcx_builder_free(&context->builder);
-    rcx_heap_free(&context->heap, context->nodes);
-    rcx_heap_free(&context->heap, context->by_core);
+    rcx_nodes_free(&context->heap, context->nodes);
     if (context->boot)
         context->boot->ops->close(context->boot);
     rcx_memory_free(&context->memory, &context->heap);

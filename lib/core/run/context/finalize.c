@@ -205,7 +205,7 @@ static void notify_peers(struct rcx_context *context)
     if (t && t->failed_peers)
         announce_finalize(context);
     flush_control(context);
-    if (context->transport && context->nodes)
+    if (context->transport && rcx_nodes_linked(context->nodes))
         context->transport->leaks_on_close = true;
 }
 

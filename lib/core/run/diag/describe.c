@@ -43,7 +43,7 @@ const char *rcx_rank_print(const struct rcx_comm *comm, int rank,
     const int used = snprintf(text, RCX_RANK_TEXT, "%d", rank);
     char host[RCX_RANK_TEXT - 16];
 
-    if (!context->nodes || rank < 0 || rank >= comm->size)
+    if (!rcx_nodes_linked(context->nodes) || rank < 0 || rank >= comm->size)
         return text;
     rcx_peer_host(context->boot, &context->log,
                   rcx_comm_context_rank(comm, rank), host, sizeof host);

@@ -92,12 +92,6 @@ rcx_status_t rcx_comm_create(struct rcx_context *context, uint32_t id, int rank,
     return RCX_OK;
 }
 
-/* Ranks by node; on one node, by core. */
-static struct rcx_nodes *map_of(const struct rcx_context *context)
-{
-    return context->nodes ? context->nodes : context->by_core;
-}
-
 void rcx_comm_destroy(struct rcx_comm *comm)
 {
     struct rcx_context *context = comm->context;
@@ -106,8 +100,8 @@ void rcx_comm_destroy(struct rcx_comm *comm)
     rcx_recorder_free(&comm->recorder);
     rcx_heap_free(&context->heap, comm->why);
     rcx_heap_free(&context->heap, comm->ranks);
-    if (comm->nodes != map_of(context))
-        rcx_heap_free(&context->heap, comm->nodes);
+    if (comm->nodes != context->nodes)
+        rcx_nodes_free(&context->heap, comm->nodes);
     if (comm->id >= RCX_COMM_ID_FIRST) {
         rcx_comm_id_put(&context->comms.ids, comm->id);
         rcx_comm_id_note_freed(&context->comms.ids, &context->heap, comm->id,
@@ -130,31 +124,18 @@ void rcx_comms_free(struct rcx_comms *comms, struct rcx_heap *heap)
     rcx_attempts_close(&comms->attempts, heap);
 }
 
-/* Make its part of the context's map. */
-static bool make_nodes(struct rcx_comm *comm)
-{
-    struct rcx_heap *heap = &comm->context->heap;
-    const struct rcx_nodes *all = map_of(comm->context);
-    uint64_t *ids = rcx_heap_alloc(heap, (size_t)comm->size * sizeof *ids);
-    bool good;
-
-    for (int i = 0; ids && i < comm->size; i++)
-        ids[i] = (uint64_t)all->node[comm->ranks[i]];
-    good = ids && rcx_nodes_map(heap, ids, comm->size, &comm->nodes);
-    if (good && comm->nodes)
-        comm->nodes->are_cores = all->are_cores;
-    rcx_heap_free(heap, ids);
-    return good;
-}
-
 bool rcx_comm_map_nodes(struct rcx_comm *comm)
 {
+    struct rcx_context *context = comm->context;
+
     if (comm->has_nodes)
         return true;
     if (!comm->ranks)
-        comm->nodes = map_of(comm->context);
+        comm->nodes = context->nodes;
     comm->has_nodes =
-        !comm->ranks || !map_of(comm->context) || make_nodes(comm);
+        !comm->ranks || !context->nodes ||
+        rcx_nodes_map_subset(&context->heap, context->nodes, comm->ranks,
+                             comm->size, &comm->nodes);
     return comm->has_nodes;
 }
 

@@ -96,7 +96,7 @@ struct rcx_comm {
     struct rcx_program_cache cache;
     bool has_nodes; /* nodes is valid: */
     struct rcx_nodes
-        *nodes; /* the context's, or its own; NULL: one node, or not known */
+        *nodes; /* finest map: the context's, or its own; NULL: none */
 };
 
 /* Takes over ranks, also on failure. id is taken, and freed with the

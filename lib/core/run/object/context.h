@@ -157,12 +157,10 @@ struct rcx_context {
     struct rcx_time time;
     uint64_t started_ns[RCX_STARTS]; /* end of each phase */
     struct rcx_boot *boot;
-    struct rcx_nodes *nodes; /* NULL: one node, or not known */
-    /* Ranks by core, if each is bound to one core and cores are shared; else
-     * NULL. */
-    struct rcx_nodes *by_core;
-    size_t ack_bytes; /* minimum over all ranks; the same for ahead */
-    int cores;        /* that the ranks may use together; 0: several machines */
+    struct rcx_nodes *nodes; /* finest map of the ranks; NULL: nothing is known
+                                that divides them */
+    size_t ack_bytes;        /* minimum over all ranks; the same for ahead */
+    int cores; /* that the ranks may use together; 0: several machines */
     bool oversubscribes_cores; /* ranks of this machine outnumber its cores */
     bool is_split;             /* this machine's ranks are on several nodes */
     size_t ahead;

@@ -129,18 +129,18 @@ static void a_wrong_parameter_is_named_with_its_range_alone(void **state)
         {"hybrid:b=-1", "b: valid is auto or 0 or more"},
         {"rabenseifner:fold=ful",
          "fold: valid is half or full; did you mean full?"},
-        {"ring:", "\"\" is no parameter of ring; valid are segment, window"},
+        {"ring:", "\"\" is no parameter of ring; valid are segment, window, level"},
         {"ring:segment=64,",
-         "\"\" is no parameter of ring; valid are segment, window"},
+         "\"\" is no parameter of ring; valid are segment, window, level"},
         {"ring:chunk=4",
-         "\"chunk\" is no parameter of ring; valid are segment, window"},
+         "\"chunk\" is no parameter of ring; valid are segment, window, level"},
         {"auto:radix=2",
-         "\"radix\" is no parameter of auto; valid are segment, window"},
+         "\"radix\" is no parameter of auto; valid are segment, window, level"},
         {"recursive_multiplying:raidx=2",
          "\"raidx\" is no parameter of recursive_multiplying; valid are "
-         "segment, window, radix; did you mean radix?"},
+         "segment, window, level, radix; did you mean radix?"},
         {"ring:segments=4", "\"segments\" is no parameter of ring; valid are "
-         "segment, window; did you mean segment?"},
+         "segment, window, level; did you mean segment?"},
     };
     /* clang-format on */
 

@@ -18,37 +18,53 @@ struct offer {
     char text[128]; /* the method, or why it is not available */
 };
 
-/* Map ranks to parts: an interval of ranks each, or round-robin. */
-static struct rcx_nodes *map_parts(struct rcx_heap *heap, int size, int parts,
-                                   bool in_turns)
+/* Return the part of rank i of so many, in intervals or round-robin. */
+static uint64_t part_of(size_t i, size_t size, size_t parts, bool in_turns)
 {
-    const size_t ranks = (size_t)size, n = (size_t)parts;
-    uint64_t *ids = malloc(ranks * sizeof *ids);
-    struct rcx_nodes *map;
-
-    if (!ids)
-        return NULL;
-    for (size_t i = 0; i < ranks; i++)
-        ids[i] = in_turns ? i % n : i * n / ranks;
-    map = rcx_nodes_create(heap, ids, size);
-    free(ids);
-    return map;
+    return in_turns ? i % parts : i * parts / size;
 }
 
-/* The map of nodes, or of the cores that the ranks of one node are bound to.
- * NULL: neither applies, or no memory. */
+/* Fill in ids of the groups of a level. False: the question does not say. */
+static bool fill_level(const struct info_question *q, enum rcx_level level,
+                       uint64_t ids[])
+{
+    const int per_group[RCX_LEVELS] = {[RCX_LEVEL_SOCKET] = q->per_socket,
+                                       [RCX_LEVEL_NUMA] = q->per_numa,
+                                       [RCX_LEVEL_CACHE] = q->per_cache};
+    const size_t size = (size_t)q->ranks, nodes = (size_t)q->nodes;
+    const bool shares_cores =
+        nodes == 1 && q->bound && q->cores > 1 && q->cores < q->ranks;
+
+    if (level == RCX_LEVEL_CORE ? !shares_cores
+                                : level > RCX_LEVEL_NODE && !per_group[level])
+        return false;
+    for (size_t i = 0; i < size; i++) {
+        if (level == RCX_LEVEL_NODE)
+            ids[i] = part_of(i, size, nodes, q->scattered);
+        else if (level == RCX_LEVEL_CORE)
+            ids[i] = i % (size_t)q->cores;
+        else /* of the ranks of its node */
+            ids[i] = (q->scattered ? i / nodes : i) / (size_t)per_group[level];
+    }
+    return true;
+}
+
+/* The finest map of the question's ranks. NULL: none divides them, or no
+ * memory. */
 static struct rcx_nodes *map_places(const struct info_question *q,
                                     struct rcx_heap *heap)
 {
-    struct rcx_nodes *map;
+    const size_t size = (size_t)q->ranks;
+    uint64_t *ids = malloc(RCX_LEVELS * size * sizeof *ids);
+    const uint64_t *known[RCX_LEVELS] = {NULL};
+    struct rcx_nodes *map = NULL;
 
-    if (q->nodes > 1)
-        return map_parts(heap, q->ranks, q->nodes, q->scattered);
-    if (!q->bound || q->cores < 2 || q->cores >= q->ranks)
-        return NULL;
-    map = map_parts(heap, q->ranks, q->cores, true);
-    if (map)
-        map->level = RCX_LEVEL_CORE;
+    for (int level = 0; ids && level < RCX_LEVELS; level++)
+        if (fill_level(q, (enum rcx_level)level, ids + (size_t)level * size))
+            known[level] = ids + (size_t)level * size;
+    if (ids)
+        rcx_nodes_map(heap, known, q->ranks, &map);
+    free(ids);
     return map;
 }
 
@@ -56,9 +72,11 @@ static struct offer offer_of(const struct rcx_algo *algo, struct rcx_shape s,
                              rcx_order_t needed)
 {
     struct offer o = {.algo = algo, .seconds = rcx_price_of(algo, &s, needed)};
+    struct rcx_method m = {.algo = algo, .nodes = s.nodes};
 
+    memcpy(m.params, s.params, sizeof m.params);
     if (!isinf(o.seconds))
-        rcx_algo_print(algo, s.params, o.text, sizeof o.text);
+        rcx_method_print(&m, s.elem_bytes, o.text, sizeof o.text);
     else if (!rcx_algo_fits(algo, &s))
         snprintf(o.text, sizeof o.text, "needs %s", algo->needs);
     else if (rcx_algo_order(algo, &s) < needed)
@@ -144,7 +162,7 @@ static void explain(const struct info_question *q,
            rcx_coll_name(s->coll), q->bytes,
            rcx_coll_has_blocks(s->coll) ? " a block" : "", q->ranks, q->nodes,
            q->nodes > 1 ? "s" : "",
-           q->nodes > 1 && s->nodes ? s->nodes->most : q->ranks,
+           q->nodes > 1 ? rcx_nodes_linked(s->nodes)->most : q->ranks,
            reduces ? ", order level " : "",
            reduces ? rcx_order_name(needed) : "");
     if (rcx_method_choose(s, needed, &config->spec[s->coll], &config->tuning,
@@ -189,6 +207,6 @@ int info_explain(const struct info_question *q, const struct rcx_config *config)
     s.nodes = map = map_places(q, &heap);
     s.cores = q->cores;
     explain(q, config, &s);
-    rcx_heap_free(&heap, map);
+    rcx_nodes_free(&heap, map);
     return EXIT_SUCCESS;
 }

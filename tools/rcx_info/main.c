@@ -36,7 +36,9 @@ static const char usage[] =
     "                     others. The call: --bytes B of the vector or of a block\n"
     "                     (64K), --ranks N (4), --nodes K (1), --scattered: ranks are\n"
     "                     dealt to nodes in turn, --cores C: cores that the ranks\n"
-    "                     share, --bound: each rank is bound to one core, in turn\n"
+    "                     share, --bound: each rank is bound to one core, in turn,\n"
+    "                     --per-socket N, --per-numa N, --per-cache N: ranks of each,\n"
+    "                     which are bound within it, in blocks\n"
     "      --markdown     the algorithms as in docs/reference/algorithms.md\n"
     "  -h, --help         print this and exit\n"
     "  -V, --version      print the version and exit\n"
@@ -442,6 +444,9 @@ static int parse(int argc, char **argv, struct info_question *q)
         {"nodes", required_argument, NULL, 'N'},
         {"scattered", no_argument, NULL, 'S'},
         {"cores", required_argument, NULL, 'C'},
+        {"per-socket", required_argument, NULL, 'X'},
+        {"per-numa", required_argument, NULL, 'Y'},
+        {"per-cache", required_argument, NULL, 'Z'},
         {"bound", no_argument, NULL, 'O'},
         {"markdown", no_argument, NULL, 'm'},
         {"help", no_argument, NULL, 'h'},
@@ -468,6 +473,9 @@ static int parse(int argc, char **argv, struct info_question *q)
         case 'N': q->nodes = number_of("--nodes", optarg); break;
         case 'S': q->scattered = true; break;
         case 'C': q->cores = number_of("--cores", optarg); break;
+        case 'X': q->per_socket = number_of("--per-socket", optarg); break;
+        case 'Y': q->per_numa = number_of("--per-numa", optarg); break;
+        case 'Z': q->per_cache = number_of("--per-cache", optarg); break;
         case 'O': q->bound = true; break;
         case 'm': print_markdown(); exit(0);
         case 'h': fputs(usage, stdout); exit(0);

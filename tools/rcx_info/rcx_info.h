@@ -15,6 +15,7 @@ struct info_question {
     const char *coll; /* NULL: no --explain */
     size_t bytes;     /* of the vector, or of a block */
     int ranks, nodes, cores;
+    int per_socket, per_numa, per_cache; /* ranks of each; 0: one level */
     bool scattered; /* ranks are on nodes round-robin, not in blocks */
     bool bound;     /* each rank to a core, if all are on one node */
 };

@@ -191,6 +191,7 @@ static struct rcx_phase within(enum rcx_coll coll, const struct rcx_shape *s,
     if (s->params[WITHIN] == CHEAP)
         return rcx_by_nodes_within(coll, s, ranks, s->count);
     phase = rcx_phase_of(rcx_algo_find(coll, "tree"));
+    phase.scope = rcx_scope_within(s);
     rcx_topology_set_flat(phase.params);
     return phase;
 }

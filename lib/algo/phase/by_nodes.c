@@ -28,7 +28,7 @@ struct rcx_phase rcx_by_nodes_within(enum rcx_coll coll,
                                      size_t count)
 {
     return rcx_phase_cheapest(coll, rcx_by_nodes_needed(s), s, ranks, count,
-                              rcx_scope_within());
+                              rcx_scope_within(s));
 }
 
 static void raise_to(double *most, double x)
@@ -49,6 +49,10 @@ static void raise_by(struct rcx_cost *most, enum rcx_coll coll,
     raise_to(&most->rounds, cost.rounds);
     raise_to(&most->volume, cost.volume);
     raise_to(&most->combines, cost.combines);
+    for (int l = 0; l < RCX_LEVELS; l++) {
+        raise_to(&most->across[l].rounds, cost.across[l].rounds);
+        raise_to(&most->across[l].volume, cost.across[l].volume);
+    }
 }
 
 /* A phase within the root's node may have its root at any place, so it is

@@ -160,7 +160,7 @@ struct rcx_cost {
 struct rcx_cost rcx_cost_sum(struct rcx_cost first, struct rcx_cost second);
 
 /* Add to the cost of s messages that all ranks send between the groups of n,
- * and of all coarser maps: so many rounds, and so many elements of each rank. */
+ * and of all coarser maps: so many rounds, so many elements of each rank. */
 void rcx_cost_cross(struct rcx_cost *cost, const struct rcx_nodes *n,
                     const struct rcx_shape *s, double rounds, double volume);
 
@@ -229,7 +229,7 @@ struct rcx_phase rcx_phase_of(const struct rcx_algo *algo);
 /* The scope of a phase among members of one group of the map of s, and of one
  * among the groups, in which so many members of a group take part at once, each
  * with its like of the other groups. */
-struct rcx_scope rcx_scope_within(void);
+struct rcx_scope rcx_scope_within(const struct rcx_shape *s);
 struct rcx_scope rcx_scope_between(const struct rcx_shape *s, int beside);
 
 /*

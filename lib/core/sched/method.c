@@ -13,13 +13,15 @@
 
 /* ---- Parsing and printing ------------------------------------------------ */
 
-const struct rcx_method_spec rcx_method_any = {.segment_bytes = SIZE_MAX};
+const struct rcx_method_spec rcx_method_any = {.level = RCX_LEVEL_ANY,
+                                               .segment_bytes = SIZE_MAX};
 
 /* Parameters that all algorithms have. */
-enum { SEGMENT, WINDOW, COMMON };
+enum { SEGMENT, WINDOW, LEVEL, COMMON };
 static const struct rcx_param common[] = {
     [SEGMENT] = {.name = "segment", .most = INT64_MAX},
     [WINDOW] = {.name = "window", .least = 1, .most = RCX_WINDOW_MAX},
+    [LEVEL] = {.name = "level", .names = rcx_level_names},
     [COMMON] = {.name = NULL},
 };
 static const struct rcx_algo any = {.name = RCX_METHOD_AUTO, .params = common};
@@ -65,7 +67,7 @@ static bool refuse_value(const struct rcx_param *p, const char *value,
 static bool parse_parameter(char *text, struct rcx_method_spec *spec,
                             struct rcx_refusal *r)
 {
-    int64_t numbers[COMMON] = {[SEGMENT] = -1, [WINDOW] = -1};
+    int64_t numbers[COMMON] = {-1, -1, -1};
     const struct rcx_algo *owner = spec->algo;
     const struct rcx_param *p;
     int64_t *values = spec->params;
@@ -87,6 +89,8 @@ static bool parse_parameter(char *text, struct rcx_method_spec *spec,
         spec->segment_bytes = (size_t)numbers[SEGMENT];
     if (numbers[WINDOW] >= 0)
         spec->window = (unsigned)numbers[WINDOW];
+    if (numbers[LEVEL] >= 0)
+        spec->level = (int)numbers[LEVEL];
     return true;
 }
 
@@ -138,6 +142,7 @@ uint64_t rcx_method_hash(const struct rcx_method_spec *spec)
 {
     uint64_t hash = rcx_hash(spec->segment_bytes, spec->window);
 
+    hash = rcx_hash(hash, (uint64_t)spec->level);
     if (!spec->algo)
         return hash;
     hash = rcx_hash(hash, spec->preferred);
@@ -151,8 +156,13 @@ uint64_t rcx_method_hash(const struct rcx_method_spec *spec)
 void rcx_method_print(const struct rcx_method *m, size_t elem_bytes, char *text,
                       size_t bytes)
 {
-    const size_t used = (size_t)rcx_algo_print(m->algo, m->params, text, bytes);
+    size_t used = (size_t)rcx_algo_print(m->algo, m->params, text, bytes);
 
+    if (m->algo->is_by_nodes && m->nodes && m->nodes->level > RCX_LEVEL_NODE &&
+        used < bytes)
+        used += (size_t)snprintf(text + used, bytes - used, "%clevel=%s",
+                                 strchr(text, ':') ? ',' : ':',
+                                 rcx_level_names[m->nodes->level]);
     if (m->segment && used < bytes)
         snprintf(text + used, bytes - used, "%csegment=%zu,window=%u",
                  strchr(text, ':') ? ',' : ':', m->segment * elem_bytes,
@@ -163,15 +173,19 @@ void rcx_method_print(const struct rcx_method *m, size_t elem_bytes, char *text,
 
 enum { WINDOW_USUAL = 2 };
 
-/* Return shape with params, in which "auto" is replaced for algo. */
+/* Return shape as spec->algo sees it: with the parameters of spec, in which
+ * "auto" is replaced, and the map that it divides by. */
 static struct rcx_shape settle(const struct rcx_shape *shape,
-                               const struct rcx_algo *algo,
-                               const int64_t params[])
+                               const struct rcx_method_spec *spec)
 {
     struct rcx_shape s = *shape;
 
-    memcpy(s.params, params, sizeof s.params);
-    rcx_params_settle(algo, &s);
+    memcpy(s.params, spec->params, sizeof s.params);
+    if (spec->level != RCX_LEVEL_ANY)
+        s.nodes = rcx_nodes_at(s.nodes, (enum rcx_level)spec->level);
+    else if (spec->algo->is_by_nodes)
+        rcx_price_by_level(spec->algo, &s, RCX_ORDER_LOOSE);
+    rcx_params_settle(spec->algo, &s);
     return s;
 }
 
@@ -192,6 +206,7 @@ static void adopt_cheapest(struct rcx_method *m, const struct rcx_shape *shape,
     struct rcx_shape s = *shape;
 
     m->algo = rcx_price_cheapest(&s, needed);
+    m->nodes = s.nodes;
     memcpy(m->params, s.params, sizeof m->params);
 }
 
@@ -211,10 +226,11 @@ static void obey(struct rcx_method *m, const struct rcx_rule *rule,
         adopt_cheapest(m, shape, needed);
         return;
     }
-    s = settle(shape, spec->algo, spec->params);
+    s = settle(shape, spec);
     if (!suits(spec->algo, &s, needed))
         return;
     m->algo = spec->algo;
+    m->nodes = s.nodes;
     memcpy(m->params, s.params, sizeof m->params);
 }
 
@@ -261,8 +277,10 @@ static void grant(struct rcx_method *m, const struct rcx_method_spec *spec,
 {
     if (spec->algo && spec->algo != m->algo)
         *m = (struct rcx_method){.algo = spec->algo, .window = WINDOW_USUAL};
-    if (spec->algo)
+    if (spec->algo) {
+        m->nodes = s->nodes;
         memcpy(m->params, s->params, sizeof m->params);
+    }
     if (spec->segment_bytes != SIZE_MAX)
         m->segment = segment_elements(spec->segment_bytes, s);
     if (spec->window)
@@ -282,7 +300,7 @@ rcx_status_t rcx_method_choose(const struct rcx_shape *shape,
 
     rcx_method_by_rule(shape, needed, tuning, &m);
     if (spec->algo) {
-        s = settle(shape, spec->algo, spec->params);
+        s = settle(shape, spec);
         suited = suits(spec->algo, &s, needed);
     }
     if (suited)

@@ -10,12 +10,15 @@
 #include "core/sched/algo.h"
 
 enum { RCX_WINDOW_MAX = 8 }; /* segments in flight; a power of two */
+enum { RCX_LEVEL_ANY = -1 };
 
 /* A method, completely determined. */
 struct rcx_method {
     const struct rcx_algo *algo;
-    int64_t params[RCX_PARAMS]; /* parameters of algo; no value is auto */
-    size_t segment;             /* elements of a segment; 0: no segments */
+    int64_t params[RCX_PARAMS];    /* parameters of algo; no value is auto */
+    const struct rcx_nodes *nodes; /* the map that a hierarchical algorithm
+                                      divides by */
+    size_t segment;                /* elements of a segment; 0: no segments */
     unsigned window;
 };
 
@@ -25,13 +28,15 @@ struct rcx_method_spec {
     const struct rcx_algo *algo; /* NULL: any */
     bool preferred; /* ignore the spec in calls that algo does not suit */
     int64_t params[RCX_PARAMS];
+    int level; /* enum rcx_level of the map that it divides by; ANY: any */
     size_t segment_bytes; /* SIZE_MAX: any; 0: no segments */
     unsigned window;      /* 0: any */
 };
 
 /* The syntax of a spec, for people; and the spec that prescribes nothing. */
 #define RCX_METHOD_VALUES                                                      \
-    "auto or [prefer:]NAME[:segment=BYTES][,window=1..8][,PARAMETER=VALUE]"
+    "auto or [prefer:]NAME[:segment=BYTES][,window=1..8][,level=LEVEL]"        \
+    "[,PARAMETER=VALUE]"
 #define RCX_METHOD_AUTO "auto"
 extern const struct rcx_method_spec rcx_method_any;
 
@@ -43,8 +48,8 @@ bool rcx_method_parse(const char *text, enum rcx_coll coll,
  * the same hash. */
 uint64_t rcx_method_hash(const struct rcx_method_spec *spec);
 
-/* Print "NAME:PARAMETER=VALUE,segment=BYTES,window=3", without default
- * values. */
+/* Print "NAME:PARAMETER=VALUE,level=cache,segment=BYTES,window=3", without
+ * default values, and without the level of nodes. */
 void rcx_method_print(const struct rcx_method *m, size_t elem_bytes, char *text,
                       size_t bytes);
 

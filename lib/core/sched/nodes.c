@@ -179,6 +179,8 @@ static bool add_level(struct rcx_heap *heap, enum rcx_level level,
         return true;
     }
     n->coarser = *finest;
+    if (n->coarser)
+        n->coarser->finer = n;
     *finest = n;
     return map_outer(heap, n);
 }

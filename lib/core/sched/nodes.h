@@ -40,8 +40,9 @@ struct rcx_nodes {
     const int *ranks; /* all ranks, node by node */
     const int *first; /* count + 1 starts of nodes in ranks */
     struct rcx_nodes *coarser; /* the next coarser level of the same ranks;
-                                  NULL: none */
-    struct rcx_nodes *outer;   /* the nodes of this map, as ranks, by the finest
+                                  NULL: none; and the next finer one */
+    const struct rcx_nodes *finer;
+    struct rcx_nodes *outer; /* the nodes of this map, as ranks, by the finest
                                   of the coarser levels; NULL: none */
 };
 

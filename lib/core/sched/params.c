@@ -71,6 +71,13 @@ struct rcx_cost rcx_cost_of(const struct rcx_algo *algo,
 {
     struct rcx_cost cost = algo->cost(s);
 
+    for (const struct rcx_nodes *n = s->inner; n; n = n->finer) {
+        const int most =
+            s->crosses > 0 && s->beside < n->most ? s->beside : n->most;
+
+        cost.across[n->level] =
+            (struct rcx_crossing){cost.rounds, cost.volume * most};
+    }
     if (!algo->is_by_nodes)
         rcx_cost_cross(&cost, s->nodes, s, cost.rounds, cost.volume);
     if (s->crosses > 0)

@@ -47,6 +47,7 @@ struct rcx_shape rcx_phase_shape(const struct rcx_phase *phase,
                           .elem_bytes = outer->elem_bytes,
                           .commutative = outer->commutative,
                           .nodes = phase->scope.nodes,
+                          .inner = phase->scope.inner,
                           .crosses = phase->scope.crosses,
                           .beside = phase->scope.beside,
                           .machine = outer->machine};
@@ -58,15 +59,16 @@ struct rcx_shape rcx_phase_shape(const struct rcx_phase *phase,
 
 /* ---- Prices -------------------------------------------------------------- */
 
-struct rcx_scope rcx_scope_within(void)
+struct rcx_scope rcx_scope_within(const struct rcx_shape *s)
 {
-    return (struct rcx_scope){.nodes = NULL};
+    return (struct rcx_scope){.inner = s->nodes->finer};
 }
 
 /* Phases that run beside the one around it run beside this one as well. */
 struct rcx_scope rcx_scope_between(const struct rcx_shape *s, int beside)
 {
     return (struct rcx_scope){.nodes = s->nodes->outer,
+                              .inner = s->nodes->finer,
                               .crosses = (int)s->nodes->level + 1,
                               .beside =
                                   beside * (s->beside > 0 ? s->beside : 1)};
@@ -91,12 +93,15 @@ struct rcx_phase rcx_phase_cheapest(enum rcx_coll coll, rcx_order_t needed,
                           .elem_bytes = outer->elem_bytes,
                           .commutative = outer->commutative,
                           .nodes = scope.nodes,
+                          .inner = scope.inner,
                           .crosses = scope.crosses,
                           .beside = scope.beside,
                           .machine = outer->machine};
     struct rcx_phase best = {.algo = rcx_price_cheapest(&s, needed),
                              .scope = scope};
 
+    if (best.algo && best.algo->is_by_nodes)
+        best.scope.nodes = s.nodes;
     memcpy(best.params, s.params, sizeof best.params);
     return best;
 }

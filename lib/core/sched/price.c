@@ -36,21 +36,46 @@ double rcx_price_with(const struct rcx_algo *algo, const struct rcx_shape *s,
     return price_settled(algo, &as_it, needed);
 }
 
+double rcx_price_by_level(const struct rcx_algo *algo, struct rcx_shape *s,
+                          rcx_order_t needed)
+{
+    const struct rcx_nodes *n = s->nodes;
+    struct rcx_shape best = *s;
+    double least = price_settled(algo, &best, needed);
+
+    if (!algo->is_by_nodes)
+        n = NULL;
+    while (n && (n = n->coarser)) {
+        struct rcx_shape as_it = *s;
+        double seconds;
+
+        as_it.nodes = n;
+        seconds = price_settled(algo, &as_it, needed);
+        if (seconds >= least)
+            continue;
+        least = seconds;
+        best = as_it;
+    }
+    *s = best;
+    return least;
+}
+
 double rcx_price_of(const struct rcx_algo *algo, struct rcx_shape *s,
                     rcx_order_t needed)
 {
     rcx_params_reset(algo, s->params);
-    return price_settled(algo, s, needed);
+    return rcx_price_by_level(algo, s, needed);
 }
 
 const struct rcx_algo *rcx_price_cheapest(struct rcx_shape *s,
                                           rcx_order_t needed)
 {
     const struct rcx_algo *best = NULL;
-    struct rcx_shape as_it = *s;
+    struct rcx_shape cheapest = *s;
     double least = INFINITY;
 
     for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++) {
+        struct rcx_shape as_it = *s;
         double seconds;
 
         if ((*a)->coll != s->coll)
@@ -60,7 +85,8 @@ const struct rcx_algo *rcx_price_cheapest(struct rcx_shape *s,
             continue;
         least = seconds;
         best = *a;
-        memcpy(s->params, as_it.params, sizeof s->params);
+        cheapest = as_it;
     }
+    *s = cheapest;
     return best;
 }

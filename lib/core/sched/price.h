@@ -16,12 +16,18 @@ bool rcx_price_is_none(const struct rcx_algo *algo, const struct rcx_shape *s);
 double rcx_price_with(const struct rcx_algo *algo, const struct rcx_shape *s,
                       const int64_t params[], rcx_order_t needed);
 
-/* The same with default parameters, which are stored in s. */
+/* Return the price of algo, which divides by the map of s->nodes or a coarser
+ * one. Stores the parameters and the map of the lowest price in s. If all are
+ * INFINITY, s->nodes stays as it is. */
+double rcx_price_by_level(const struct rcx_algo *algo, struct rcx_shape *s,
+                          rcx_order_t needed);
+
+/* The same with default parameters. */
 double rcx_price_of(const struct rcx_algo *algo, struct rcx_shape *s,
                     rcx_order_t needed);
 
 /* Return the cheapest algorithm that fits s and keeps the order level; store
- * its parameters in s. NULL: there is none. */
+ * its parameters and its map in s. NULL: there is none. */
 const struct rcx_algo *rcx_price_cheapest(struct rcx_shape *s,
                                           rcx_order_t needed);
 

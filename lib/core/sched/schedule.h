@@ -54,6 +54,9 @@ struct rcx_nodes;
 struct rcx_scope {
     const struct rcx_nodes *nodes; /* maps of its ranks; NULL: none divides
                                       them */
+    const struct rcx_nodes *inner; /* map of a finer level that its messages
+                                      cross, although it does not divide its
+                                      ranks; NULL: none */
     int crosses; /* enum rcx_level plus one: the level whose groups its ranks
                     are; 0: its ranks are within one group */
     int beside;  /* so many phases alike run at once over the same links */
@@ -87,7 +90,8 @@ struct rcx_shape {
     bool commutative;              /* the op commutes */
     const struct rcx_nodes *nodes; /* finest of the maps of the ranks; NULL:
                                       none is known, or divides them */
-    int crosses, beside;           /* of a phase: see struct rcx_scope */
+    const struct rcx_nodes *inner; /* of a phase: see struct rcx_scope */
+    int crosses, beside;           /* the same */
     int cores; /* number of cores of the machine that the ranks may use; 0: not
                   known, or several machines */
     const struct rcx_machine *machine; /* cost parameters; NULL: of the usual

@@ -54,6 +54,16 @@ static bool is_of_machine(const struct rcx_rule *rule,
            rcx_machine_of(s)->link[RCX_LEVEL_NODE].alpha >= tcp_alpha;
 }
 
+/* Number of levels within nodes that divide the ranks. */
+static size_t levels_of(const struct rcx_shape *s)
+{
+    size_t n = 0;
+
+    for (const struct rcx_nodes *m = s->nodes; m; m = m->coarser)
+        n += m->level > RCX_LEVEL_NODE && m->level < RCX_LEVEL_CORE;
+    return n;
+}
+
 static bool is_met(const struct rcx_rule *rule, const struct rcx_shape *s)
 {
     const struct rcx_nodes *n = rcx_nodes_linked(s->nodes);
@@ -63,6 +73,7 @@ static bool is_met(const struct rcx_rule *rule, const struct rcx_shape *s)
            holds(rule->ranks, ranks) &&
            holds(rule->nodes, n ? (size_t)n->count : 1) &&
            holds(rule->per_node, n ? (size_t)n->most : ranks) &&
+           holds(rule->levels, levels_of(s)) &&
            holds(rule->bytes, bytes_of(s)) && holds(rule->total, total_of(s)) &&
            answers(rule->power, s->size == rcx_pow2_floor(s->size)) &&
            answers(rule->blocks, !n || n->in_order) &&
@@ -111,12 +122,14 @@ enum condition {
     POWER,
     PLACED,
     CORES,
+    WITHIN,
     CONDITIONS
 };
 static const char *const conditions[] = {
     [RANKS] = "ranks",   [NODES] = "nodes", [PER_NODE] = "per-node",
     [BYTES] = "bytes",   [TOTAL] = "total", [POWER] = "power",
-    [PLACED] = "placed", [CORES] = "cores", [CONDITIONS] = NULL};
+    [PLACED] = "placed", [CORES] = "cores", [WITHIN] = "levels",
+    [CONDITIONS] = NULL};
 
 static bool parse_answer(const char *value, const char *const words[],
                          enum rcx_answer *answer_p, struct rcx_refusal *r)
@@ -135,18 +148,17 @@ static bool parse_condition(char *text, struct rcx_rule *rule,
     static const char *const yes_no[] = {"yes", "no", NULL};
     static const char *const places[] = {"blocks", "scattered", NULL};
     static const char *const cores[] = {"shared", "own", NULL};
-    struct rcx_range *const ranges[] = {[RANKS] = &rule->ranks,
-                                        [NODES] = &rule->nodes,
-                                        [PER_NODE] = &rule->per_node,
-                                        [BYTES] = &rule->bytes,
-                                        [TOTAL] = &rule->total};
+    struct rcx_range *const ranges[] = {
+        [RANKS] = &rule->ranks,       [NODES] = &rule->nodes,
+        [PER_NODE] = &rule->per_node, [BYTES] = &rule->bytes,
+        [TOTAL] = &rule->total,       [WITHIN] = &rule->levels};
     char *value = strchr(text, '=');
     int i;
 
     snprintf(
         r->valid, sizeof r->valid,
-        "a condition is one of ranks, nodes, per-node, bytes, total = A, A..B, "
-        "A.. or ..B, power = yes or no, placed = blocks or scattered, cores = "
+        "a condition is one of ranks, nodes, per-node, levels, bytes, total = A, "
+        "A..B, A.. or ..B, power = yes or no, placed = blocks or scattered, cores = "
         "shared or own");
     if (!value)
         return false;
@@ -260,6 +272,7 @@ static int parse_line(char *line, struct rcx_rule *rule, struct rcx_machine *m,
         return parse_machine(rest, m, r) ? NO_RULE : WRONG;
     *rule = (struct rcx_rule){.ranks = all,
                               .nodes = all,
+                              .levels = all,
                               .per_node = all,
                               .bytes = all,
                               .total = all};
@@ -281,7 +294,7 @@ static int parse_line(char *line, struct rcx_rule *rule, struct rcx_machine *m,
 static uint64_t hash_of(uint64_t hash, const struct rcx_rule *rule)
 {
     const struct rcx_range ranges[] = {rule->ranks, rule->nodes, rule->per_node,
-                                       rule->bytes, rule->total};
+                                       rule->bytes, rule->total, rule->levels};
 
     hash = rcx_hash(hash, (uint64_t)rule->coll);
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)

@@ -22,9 +22,10 @@ enum rcx_answer { RCX_ANSWER_ANY, RCX_ANSWER_YES, RCX_ANSWER_NO };
 struct rcx_rule {
     enum rcx_coll coll;
     struct rcx_range ranks, nodes, per_node, bytes, total;
-    enum rcx_answer power;  /* whether the number of ranks is a power of two */
-    enum rcx_answer blocks; /* whether the ranks of each node are contiguous */
-    enum rcx_answer shared; /* whether ranks outnumber cores, on one machine */
+    struct rcx_range levels; /* within nodes, that divide the ranks */
+    enum rcx_answer power;   /* whether the number of ranks is a power of two */
+    enum rcx_answer blocks;  /* whether the ranks of each node are contiguous */
+    enum rcx_answer shared;  /* whether ranks outnumber cores, on one machine */
     struct rcx_method_spec spec;
     int line;      /* line number in its text, from 1 */
     bool is_users; /* from the user's file */

@@ -30,6 +30,27 @@ static uint64_t node_of(const struct rcx_boot *boot,
                              : node;
 }
 
+/* Number of the group of so many ranks in a row of this node, from 1 on; 0:
+ * there is no such level. */
+static uint32_t nth_group(const struct rcx_boot *boot, int per_group)
+{
+    int index = boot->local_ranks ? 0 : boot->rank;
+
+    for (int i = 0; boot->local_ranks && i < boot->local_size; i++)
+        index += boot->local_ranks[i] < boot->rank;
+    return per_group > 0 ? (uint32_t)(index / per_group) + 1 : 0;
+}
+
+static struct rcx_place place_of(const struct rcx_context *context)
+{
+    const int *per_group = context->config.per_group;
+
+    return (struct rcx_place){
+        .socket = nth_group(context->boot, per_group[RCX_LEVEL_SOCKET]),
+        .numa = nth_group(context->boot, per_group[RCX_LEVEL_NUMA]),
+        .cache = nth_group(context->boot, per_group[RCX_LEVEL_CACHE])};
+}
+
 static void describe_self(const struct rcx_context *context,
                           struct rcx_peer_header *h)
 {
@@ -44,6 +65,7 @@ static void describe_self(const struct rcx_context *context,
     h->node = node_of(context->boot, h);
     CPU_ZERO(&h->cpus);
     sched_getaffinity(0, sizeof h->cpus, &h->cpus);
+    h->place = place_of(context);
     rcx_config_hash(&context->config, h->settings);
     for (int i = 0; i < RCX_CONFIG_KINDS; i++)
         h->lines[i] =

@@ -81,6 +81,42 @@ static bool parse_lanes(const char *text, struct rcx_config *config)
     return i >= 0;
 }
 
+/* Parse "LEVEL=RANKS" of RCX_LEVELS. */
+static bool parse_level(char *text, struct rcx_config *config)
+{
+    static const char *const names[] = {"socket", "numa", "cache", NULL};
+    char *value = strchr(text, '=');
+    size_t ranks;
+    int i;
+
+    if (!value)
+        return false;
+    *value++ = '\0';
+    i = rcx_suggest_find(text, names, &config->refusal);
+    if (i < 0 || !rcx_parse_bytes(value, &ranks) || ranks == 0 ||
+        ranks > INT32_MAX)
+        return false;
+    config->per_group[RCX_LEVEL_SOCKET + i] = (int)ranks;
+    return true;
+}
+
+static bool parse_levels(const char *text, struct rcx_config *config)
+{
+    char copy[128], *rest = copy, *level;
+
+    config->finds_levels = strcmp(text, "auto") == 0;
+    memset(config->per_group, 0, sizeof config->per_group);
+    if (config->finds_levels || strcmp(text, "none") == 0)
+        return true;
+    if (strlen(text) >= sizeof copy)
+        return false;
+    strcpy(copy, text);
+    while ((level = strsep(&rest, ",")))
+        if (!parse_level(level, config))
+            return false;
+    return true;
+}
+
 /* A path, or "none". */
 static bool parse_path(const char *text, char path[RCX_CONFIG_PATH])
 {
@@ -221,6 +257,14 @@ static const struct rcx_option others[] = {
          "messages within a node: auto: through mapped memory if possible; ucp: "
          "by UCX's messages only; node: through mapped memory, or it is an error",
      .parse = parse_lanes},
+    {.name = "RCX_LEVELS",
+     .fallback = "auto",
+     .values = "auto, none, or some of socket=RANKS,numa=RANKS,cache=RANKS",
+     .doc =
+         "levels within a node that hierarchical algorithms know: auto: those "
+         "that divide the ranks, if each is bound; else so many ranks of a node "
+         "in a row share a socket, a NUMA domain, a cache",
+     .parse = parse_levels},
     {.name = "RCX_CHECK",
      .fallback = "cheap",
      .values = "off, cheap or full",

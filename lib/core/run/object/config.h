@@ -37,6 +37,8 @@ struct rcx_config {
     bool ucx_watches_node;
     bool accepts_minority; /* members that are cut off go on by themselves */
     enum rcx_lanes lanes;
+    bool finds_levels;          /* within nodes, by what ranks are bound to */
+    int per_group[RCX_LEVELS];  /* else: ranks of a group; 0: no such level */
     char dump[RCX_CONFIG_PATH]; /* without ".RANK.json"; empty: no dumps */
     enum rcx_check check;
     int64_t timeout_ns;

@@ -394,6 +394,7 @@ static rcx_status_t choose(const struct rcx_comm *comm, struct rcx_program *e,
     if (status != RCX_OK)
         return status;
     memcpy(shape->params, e->method.params, sizeof shape->params);
+    shape->nodes = e->method.nodes;
     if (e->method.window > window)
         e->method.window = (unsigned)window;
     /* a result may lie where earlier segments read other blocks */

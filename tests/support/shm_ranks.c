@@ -43,7 +43,7 @@ static bool reach(struct rcx_shm_lane *lane, int peer)
     if (!r->is_cut_off)
         rcx_shm_channel_connect(&r->channels[peer],
                                 ranks[peer].fifos[r - ranks],
-                                &ranks[peer].asleep);
+                                &ranks[peer].asleep, ranks[peer].cico);
     return !r->is_cut_off;
 }
 
@@ -69,6 +69,7 @@ static void open_rank(struct rank *r, const struct mode *mode)
                                     .reach = reach,
                                     .wake = wake};
     r->lane.any_end = &r->lane.any;
+    r->lane.cico = (struct rcx_cico){.at = r->cico, .bytes = CICO};
     bytes = rcx_shm_fifo_bytes(&r->lane);
     rcx_transport_init(&r->transport);
     sem_init(&r->woken, 0, 0);

@@ -12,6 +12,7 @@
 #include "transport/shm/channel.h"
 
 enum {
+    CICO = 64 << 10,
     RANKS = 3,
     ANY = -1, /* any source */
     RING = 64 << 10,
@@ -34,6 +35,7 @@ extern const struct mode modes[MODES], in_parts, in_place, sink_in_place;
 
 struct rank {
     struct rcx_shm_lane lane; /* must be first */
+    unsigned char cico[CICO];
     struct rcx_transport transport;
     struct rcx_heap heap;
     struct rcx_shm_channel channels[RANKS];

@@ -132,6 +132,8 @@ static void init_message(struct rcx_exec *x, uint32_t i,
     m->peer = s->endpoints ? s->endpoints[step->peer] : step->peer;
     m->tag = rcx_tag_message(&s->layout, step->message,
                              step->kind == RCX_STEP_SEND ? s->rank : m->peer);
+    if (step->next_shared > 0 && s->transport->ops->send_shared)
+        m->sharing = RCX_SHARING_POSSIBLE;
     if (step->sink > 0 && RCX_PART_BYTES % x->elem_bytes == 0)
         m->sink = &recv_sink;
 }
@@ -255,11 +257,48 @@ static rcx_status_t receive(struct rcx_exec *x, struct rcx_message *m)
                                           m->due, x->tag_base | m->tag, m));
 }
 
+/* Send m, and all that send the same data, as one where the transport can. They
+ * are ready as well, and are issued later: then sharing tells what became of
+ * them. */
+static void send_as_one(struct rcx_exec *x, struct rcx_message *m)
+{
+    struct rcx_message *all[RCX_SHARED_MOST], *next = m;
+
+    do {
+        unsigned n = 0;
+
+        do {
+            all[n++] = next;
+            next = &x->messages[next->step->next_shared - 1];
+        } while (n < RCX_SHARED_MOST && next != m);
+        x->transport->ops->send_shared(x->transport, all, n, left_of(x, m),
+                                       m->due, x->tag_base);
+    } while (next != m);
+}
+
+/* Whether m is sent, as one with others. */
+__attribute__((noinline)) static bool is_shared(struct rcx_exec *x,
+                                                struct rcx_message *m)
+{
+    bool is_sent;
+
+    if (m->sharing == RCX_SHARING_POSSIBLE && x->status == RCX_OK)
+        send_as_one(x, m);
+    is_sent = m->sharing == RCX_SHARING_SENT;
+    m->sharing = RCX_SHARING_POSSIBLE; /* in the next run */
+    return is_sent;
+}
+
 static rcx_status_t send(struct rcx_exec *x, struct rcx_message *m)
 {
     const size_t bytes = x->status == RCX_OK ? m->due : 0;
     rcx_status_t status;
 
+    if (__builtin_expect(m->sharing != RCX_SHARING_NONE, 0) &&
+        is_shared(x, m)) {
+        m->status = RCX_OK;
+        return RCX_OK;
+    }
     m->status = RCX_IN_PROGRESS;
     status = x->transport->ops->send(x->transport, m->peer, left_of(x, m),
                                      bytes, x->tag_base | m->tag, m);

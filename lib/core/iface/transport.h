@@ -36,6 +36,15 @@ struct rcx_recv_sink {
  * recv(); never by both.
  */
 enum { RCX_MESSAGE_STATE = 88 };
+/* A send of data that other sends of its execution send as well: not tried yet;
+ * sent, as one with the others; to be sent alone. */
+enum { RCX_SHARED_MOST = 64 };
+enum rcx_sharing {
+    RCX_SHARING_NONE,
+    RCX_SHARING_POSSIBLE,
+    RCX_SHARING_SENT,
+    RCX_SHARING_REFUSED
+};
 struct rcx_message {
     /* Of the executor: */
     const struct rcx_step *step; /* its step, */
@@ -45,6 +54,7 @@ struct rcx_message {
     size_t due;
     bool holds_up_all; /* a receive that all other steps wait for */
     bool feeds_next;   /* its sink is the next step */
+    uint8_t sharing;   /* of a send: enum rcx_sharing */
     uint32_t waits;    /* steps that must complete before this one starts */
     int peer;
     uint64_t tag; /* the message's part of its tag; for a receive by mask,
@@ -185,6 +195,15 @@ struct rcx_transport_ops {
                          size_t bytes, uint64_t tag, struct rcx_message *m);
     rcx_status_t (*recv)(struct rcx_transport *t, int peer, void *buffer,
                          size_t bytes, uint64_t tag, struct rcx_message *m);
+
+    /* Copy buffer once, and send the copy to the peers of n messages (up to
+     * RCX_SHARED_MOST), each with
+     * its own tag besides tag_base. Sets sharing of each message: SENT, and it
+     * is complete, or REFUSED, and send() must send it. NULL: send() must send
+     * all. */
+    void (*send_shared)(struct rcx_transport *t, struct rcx_message *m[],
+                        unsigned n, const void *buffer, size_t bytes,
+                        uint64_t tag_base);
 
     /* Receive the first message, from any source, whose tag agrees with tag
      * where mask has ones. Sets m->tag when it completes. */

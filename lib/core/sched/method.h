@@ -34,9 +34,9 @@ struct rcx_method_spec {
 };
 
 /* The syntax of a spec, for people; and the spec that prescribes nothing. */
-#define RCX_METHOD_VALUES                                                      \
-    "auto or [prefer:]NAME[:segment=BYTES][,window=1..8][,level=LEVEL]"        \
-    "[,PARAMETER=VALUE]"
+/* clang-format off */
+#define RCX_METHOD_VALUES "auto or [prefer:]NAME[:segment=BYTES][,window=1..8][,level=LEVEL][,PARAMETER=VALUE]"
+/* clang-format on */
 #define RCX_METHOD_AUTO "auto"
 extern const struct rcx_method_spec rcx_method_any;
 

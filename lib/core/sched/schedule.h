@@ -141,6 +141,9 @@ struct rcx_step {
     uint32_t successor_count;
     uint32_t sink; /* of a RECV: index plus one of the step that may consume its
                       data on arrival; 0: none */
+    uint32_t next_shared; /* of a SEND: index plus one of the next one, in a
+                             circle, of those that send the same span and become
+                             ready together; 0: it is alone */
 };
 
 /* The spans of a step. Spans that its kind does not use are undefined. */
@@ -271,6 +274,11 @@ void rcx_copies_forward(struct rcx_builder *b);
  * combine.c. */
 void rcx_sinks_find(struct rcx_step *steps, uint32_t count,
                     const uint32_t *successors);
+
+/* Find sends that may share a copy of their data. Edges must have been found
+ * and packed. See shared.c. */
+void rcx_shared_sends_find(struct rcx_builder *b, struct rcx_step *steps,
+                           uint32_t count, const uint32_t *successors);
 
 /* Print one line per step, for people and for golden tests. */
 void rcx_plan_print(const struct rcx_plan *plan, FILE *file);

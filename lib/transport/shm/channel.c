@@ -29,9 +29,11 @@ void rcx_shm_channel_open(struct rcx_shm_channel *p, struct rcx_shm_lane *lane,
 }
 
 void rcx_shm_channel_connect(struct rcx_shm_channel *p,
-                             struct rcx_shm_fifo *out, _Atomic uint32_t *asleep)
+                             struct rcx_shm_fifo *out, _Atomic uint32_t *asleep,
+                             const unsigned char *cico)
 {
     p->out = out;
+    p->cico_in = cico;
     p->asleep = asleep;
     p->sent_room = RCX_SHM_SLOTS;
     p->ring_out = (struct rcx_ring){
@@ -142,6 +144,8 @@ static rcx_status_t deliver(struct rcx_shm_channel *p, struct rcx_message *m,
     m->bytes = a->bytes;
     if (rcx_shm_msg(m)->tells_tag)
         m->tag = a->tag;
+    if (!a->data) /* the peer's copy cannot be mapped */
+        return RCX_ERR_TRANSPORT;
     rcx_shm_msg(m)->at = rcx_shm_msg(m)->taken = 0;
     rcx_message_offer_to_sink(m);
     if (a->bytes > a->part)
@@ -189,8 +193,9 @@ static bool keep(struct rcx_shm_channel *p, const struct rcx_shm_header *a)
         return false;
     e->next = NULL;
     e->arrival = *a;
-    e->arrival.data = e->data;
-    rcx_copy_short(e->data, a->data, a->part);
+    e->arrival.data = a->data ? e->data : NULL;
+    if (a->data)
+        rcx_copy_short(e->data, a->data, a->part);
     *p->unexpected_end = e;
     p->unexpected_end = &e->next;
     return true;
@@ -309,7 +314,7 @@ static rcx_status_t take_whole(struct rcx_shm_channel *p, struct rcx_message *m)
     const struct rcx_shm_header a = rcx_shm_peek(p);
     rcx_status_t status;
 
-    if (a.kind > RCX_SLOT_WHOLE ||
+    if (a.kind > RCX_SLOT_CICO ||
         ((a.tag ^ rcx_shm_msg(m)->key) & rcx_shm_msg(m)->mask) != 0)
         return RCX_IN_PROGRESS;
     status = deliver(p, m, &a);

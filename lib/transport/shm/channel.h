@@ -42,8 +42,20 @@ struct rcx_shm_fifo {
     /* written by the receiver: slots and bytes that it has returned */
     _Alignas(RCX_LINE) _Atomic uint64_t slots_taken;
     _Atomic uint64_t taken;
+    /* written by the sender: copies of the receiver that it has read */
+    _Alignas(RCX_LINE) _Atomic uint64_t cico_read;
     struct rcx_shm_slot slots[RCX_SHM_SLOTS];
     _Alignas(RCX_LINE) unsigned char ring[];
+};
+
+/* See cico.h. */
+enum { RCX_CICO_PARTS = 4 };
+struct rcx_cico {
+    unsigned char *at; /* in the segment */
+    size_t bytes;      /* 0: nothing is shared */
+    unsigned part;     /* in use */
+    size_t used;       /* bytes of it */
+    struct rcx_shm_channel *readers;
 };
 
 /* What the channels of a rank share. */
@@ -58,6 +70,7 @@ struct rcx_shm_lane {
     struct rcx_addr_map regions; /* of this rank, that peers may map */
     struct rcx_region *gone;     /* withdrawn, and not all peers know */
     int ranks;
+    struct rcx_cico cico;
     struct rcx_message *any, **any_end; /* receives from any source */
     uint64_t posts;                     /* number of receives so far */
     bool (*reach)(struct rcx_shm_lane *lane, int peer); /* connects a channel */
@@ -123,6 +136,11 @@ struct rcx_shm_channel {
     unsigned answers_due; /* long receives whose sender waits for an answer */
     struct rcx_addr_map mappings; /* of the peer's regions */
     uint64_t number;              /* of long sends */
+    uint64_t cico_sent; /* copies for the peer in this rank's buffer so far, */
+    uint64_t cico_marks[RCX_CICO_PARTS]; /* and up to the last in each part */
+    struct rcx_shm_channel *next_reader;
+    const unsigned char *cico_in; /* the peer's copy buffer */
+    uint64_t cico_taken;          /* copies read there */
     int peer;
     pid_t pid;      /* of the peer */
     bool is_active; /* polled by each progress call */
@@ -136,8 +154,8 @@ void rcx_shm_channel_open(struct rcx_shm_channel *p, struct rcx_shm_lane *lane,
                           int peer, pid_t pid, struct rcx_shm_fifo *in,
                           bool sleeps);
 void rcx_shm_channel_connect(struct rcx_shm_channel *p,
-                             struct rcx_shm_fifo *out,
-                             _Atomic uint32_t *asleep);
+                             struct rcx_shm_fifo *out, _Atomic uint32_t *asleep,
+                             const unsigned char *cico);
 void rcx_shm_channel_close(struct rcx_shm_channel *p);
 /* The peer's process has ended: long messages that have begun, and sends that
  * wait for room, complete with RCX_ERR_PEER_FAILED. */

@@ -4,6 +4,8 @@
  */
 #include "transport/shm/fifo.h"
 
+#include "transport/shm/cico.h"
+
 /* UNIT: allocation unit of the ring. FETCHED_AHEAD: parts closer together than
  * this are taken for a descending stream, and prefetched. */
 enum { UNIT = 4 * RCX_LINE, FETCHED_AHEAD = 4 << 10 };
@@ -125,7 +127,7 @@ static bool is_in_ring(enum rcx_shm_slot_kind kind)
            kind == RCX_SLOT_REST || kind == RCX_SLOT_REGION;
 }
 
-struct rcx_shm_header rcx_shm_peek(const struct rcx_shm_channel *p)
+struct rcx_shm_header rcx_shm_peek(struct rcx_shm_channel *p)
 {
     const struct rcx_shm_slot *slot = &p->in->slots[p->taken % RCX_SHM_SLOTS];
     const uint64_t head =
@@ -140,6 +142,12 @@ struct rcx_shm_header rcx_shm_peek(const struct rcx_shm_channel *p)
 
     if (is_in_ring(a.kind))
         a.data = place_of(&p->ring_in, part);
+    if (a.kind == RCX_SLOT_CICO) {
+        uint64_t at;
+
+        memcpy(&at, slot->data, sizeof at);
+        a.data = rcx_cico_find(p, at);
+    }
     if (a.kind == RCX_SLOT_FIRST || a.kind == RCX_SLOT_RTS) {
         struct rcx_rndv_header beginning;
 
@@ -173,6 +181,8 @@ void rcx_shm_free_bytes(struct rcx_shm_channel *p,
                         const struct rcx_shm_header *a)
 {
     rcx_shm_consume(p);
+    if (a->kind == RCX_SLOT_CICO)
+        rcx_cico_note_read(p);
     if (is_in_ring(a->kind))
         free_part(p, a->part);
 }

@@ -12,6 +12,7 @@
 enum rcx_shm_slot_kind {
     RCX_SLOT_SHORT, /* a message, in its slot */
     RCX_SLOT_WHOLE, /* a message, in the ring */
+    RCX_SLOT_CICO,  /* a message, in the sender's copy buffer (cico.h) */
     RCX_SLOT_FIRST, /* first part of a long message, with a struct
                        rcx_rndv_header */
     RCX_SLOT_REST,  /* a further part */
@@ -206,7 +207,7 @@ static inline bool rcx_shm_take_short(struct rcx_shm_channel *p, void *buffer,
 }
 
 /* The next message; and mark its slot and bytes as free. */
-struct rcx_shm_header rcx_shm_peek(const struct rcx_shm_channel *p);
+struct rcx_shm_header rcx_shm_peek(struct rcx_shm_channel *p);
 void rcx_shm_free_bytes(struct rcx_shm_channel *p,
                         const struct rcx_shm_header *a);
 

@@ -8,6 +8,7 @@
 
 enum {
     MOST = 4 << 20,
+    CICO_MOST = 1 << 20,
     USUAL = 512 << 10,
     LEAST = 16 << 10,
     RANK_MOST = 16 << 20, /* bytes of the rings to one rank */
@@ -45,4 +46,13 @@ size_t rcx_ring_bytes(const struct rcx_caches *caches, size_t ranks,
            (ring * ranks > RANK_MOST || ring * ranks * ranks > NODE_MOST))
         ring /= 2;
     return ring;
+}
+
+size_t rcx_cico_bytes(size_t ranks)
+{
+    size_t bytes = CICO_MOST;
+
+    while (bytes > LEAST && bytes * ranks > NODE_MOST / 8)
+        bytes /= 2;
+    return bytes;
 }

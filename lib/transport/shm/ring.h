@@ -22,4 +22,8 @@ struct rcx_caches rcx_caches_read(void);
 size_t rcx_ring_bytes(const struct rcx_caches *caches, size_t ranks,
                       bool oversubscribes_cores);
 
+/* Bytes of the copy buffer of each rank (cico.h). All buffers of a node have at
+ * most an eighth of what its rings may have. */
+size_t rcx_cico_bytes(size_t ranks);
+
 #endif

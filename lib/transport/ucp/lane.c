@@ -10,6 +10,7 @@
 
 #include "core/iface/peer.h"
 #include "transport/shm/ring.h"
+#include "transport/shm/cico.h"
 #include "transport/ucp/worker.h"
 
 /* If ranks share cores, a sender that waits for a message to be read loses its
@@ -26,6 +27,13 @@ static struct rcx_shm_fifo *fifo_of(struct rcx_shm_segment *w, uint32_t index,
                                     const struct rcx_shm_lane *lane)
 {
     return (void *)(w->fifos + index * rcx_shm_fifo_bytes(lane));
+}
+
+/* Behind the FIFOs. */
+static unsigned char *cico_of(struct rcx_shm_segment *w, uint32_t ranks,
+                              const struct rcx_shm_lane *lane)
+{
+    return (unsigned char *)fifo_of(w, ranks, lane);
 }
 
 /* ---- The segment --------------------------------------------------------- */
@@ -115,14 +123,19 @@ static ucs_status_t make_segment(struct ucp *u, const struct rcx_node *node)
         rcx_ring_bytes(&caches, (size_t)node->group_ranks, turns_are_long);
     lane->base.mapped_from =
         turns_are_long ? DIRECT_WHERE_TURNS_ARE_LONG : DIRECT;
+    lane->base.cico.bytes = rcx_cico_bytes((size_t)node->group_ranks);
     status = rcx_ucp_memory_open(u, NULL,
                                  sizeof *lane->segment +
                                      (size_t)node->group_ranks *
-                                         rcx_shm_fifo_bytes(&lane->base),
+                                         rcx_shm_fifo_bytes(&lane->base) +
+                                     lane->base.cico.bytes,
                                  &lane->memory);
     if (status == UCS_OK)
         status = open_wake_handler(u);
     lane->segment = lane->memory.at;
+    if (status == UCS_OK)
+        lane->base.cico.at =
+            cico_of(lane->segment, (uint32_t)node->group_ranks, &lane->base);
     lane->place.segment = (uintptr_t)lane->memory.at;
     lane->place.rkey_bytes = (uint32_t)lane->memory.key_bytes;
     lane->place.index = (uint32_t)node->group_index;
@@ -401,9 +414,9 @@ static rcx_status_t map_theirs(struct ucp *u, struct rcx_neighbour *n,
         return rcx_ucp_set_unreachable(u, n->channel.peer, status);
     theirs = at;
     n->theirs = theirs;
-    rcx_shm_channel_connect(&n->channel,
-                            fifo_of(theirs, lane->place.index, &lane->base),
-                            &theirs->asleep);
+    rcx_shm_channel_connect(
+        &n->channel, fifo_of(theirs, lane->place.index, &lane->base),
+        &theirs->asleep, cico_of(theirs, place->ranks, &lane->base));
     return RCX_OK;
 }
 
@@ -457,6 +470,27 @@ void rcx_ucp_lane_ring_doorbell(struct ucp *u, int peer)
 
     if (n && n->theirs)
         atomic_store(&n->theirs->doorbell, 1);
+}
+
+void rcx_ucp_send_shared(struct rcx_transport *t, struct rcx_message *m[],
+                         unsigned n, const void *buffer, size_t bytes,
+                         uint64_t tag_base)
+{
+    struct rcx_ucp_lane *lane = &((struct ucp *)t)->lane;
+    unsigned readers = 0;
+    size_t at = SIZE_MAX;
+
+    for (unsigned i = 0; i < n; i++)
+        readers += lane->outs[m[i]->peer] != NULL;
+    if (readers > 1 && rcx_cico_takes(&lane->base, buffer, bytes))
+        at = rcx_cico_put(&lane->base, buffer, bytes);
+    for (unsigned i = 0; i < n; i++) {
+        struct rcx_shm_channel *p = lane->outs[m[i]->peer];
+        const bool is_sent = at != SIZE_MAX && p &&
+                             rcx_cico_tell(p, tag_base | m[i]->tag, at, bytes);
+
+        m[i]->sharing = is_sent ? RCX_SHARING_SENT : RCX_SHARING_REFUSED;
+    }
 }
 
 void rcx_ucp_lane_activate(struct rcx_ucp_lane *lane, struct rcx_shm_channel *p)

@@ -106,6 +106,11 @@ bool rcx_ucp_lane_probe(struct ucp *u, uint64_t tag, uint64_t mask,
 void rcx_ucp_lane_drop_unexpected(struct ucp *u, uint64_t tag, uint64_t mask);
 void rcx_ucp_lane_cancel(struct ucp *u, struct rcx_message *m);
 
+/* As in struct rcx_transport_ops. */
+void rcx_ucp_send_shared(struct rcx_transport *t, struct rcx_message *m[],
+                         unsigned n, const void *buffer, size_t bytes,
+                         uint64_t tag_base);
+
 /* Poll peer in each progress call from now on. */
 void rcx_ucp_lane_activate(struct rcx_ucp_lane *lane,
                            struct rcx_shm_channel *p);

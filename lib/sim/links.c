@@ -98,3 +98,30 @@ bool simulation_links(struct simulation *s, const struct rcx_nodes *nodes,
     rcx_heap_free(s->heap, ends);
     return !s->lacks_memory;
 }
+
+double simulation_busiest_link(struct simulation *s,
+                               const struct rcx_nodes *nodes)
+{
+    const size_t n = (size_t)nodes->count;
+    double *moved = rcx_heap_zalloc(s->heap, 2 * n * sizeof *moved), most = 0;
+
+    for (int r = 0; moved && r < s->size; r++) {
+        const struct rcx_plan *plan = s->ranks[r].plan;
+
+        for (uint32_t i = 0; i < plan->step_count; i++) {
+            const struct rcx_step *step = &plan->steps[i];
+
+            if (step->kind != RCX_STEP_SEND ||
+                nodes->node[r] == nodes->node[step->peer])
+                continue;
+            moved[nodes->node[r]] += (double)step->count;
+            moved[n + (size_t)nodes->node[step->peer]] += (double)step->count;
+        }
+    }
+    if (!moved)
+        return simulation_lacks_memory(s) ? 0 : -1;
+    for (size_t i = 0; i < 2 * n; i++)
+        most = most > moved[i] ? most : moved[i];
+    rcx_heap_free(s->heap, moved);
+    return most;
+}

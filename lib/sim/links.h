@@ -15,4 +15,9 @@
 bool simulation_links(struct simulation *s, const struct rcx_nodes *nodes,
                       struct rcx_cost *cost_p);
 
+/* Return the elements that messages move over the busiest link of a node, in
+ * the direction that has more; negative: there is no memory. */
+double simulation_busiest_link(struct simulation *s,
+                               const struct rcx_nodes *nodes);
+
 #endif

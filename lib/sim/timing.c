@@ -3,8 +3,8 @@
  * Computes times by a topological walk over the steps of all ranks. A step
  * waits for the dependencies of its own rank, and for the previous step on the
  * same port (sends, receives, combines). A message also waits for its other
- * side. In paper mode combines wait for earlier messages, and messages for
- * earlier combines.
+ * side. Copies take no time. In paper mode combines wait for earlier messages,
+ * and messages for earlier combines.
  */
 #include "sim/timing.h"
 
@@ -122,6 +122,8 @@ struct clock {
     const struct price *prices;
     int price_count;
     enum simulation_mode mode;
+    bool in_node;  /* see simulation_clock_in_node() */
+    bool no_ports; /* messages do not wait for a port */
     uint32_t *partner;
     struct node *nodes;
     uint32_t *ready;
@@ -137,6 +139,16 @@ static bool exclude(const struct clock *c, unsigned kind, unsigned other)
             rcx_step_is_message(kind) != rcx_step_is_message(other));
 }
 
+/* Whether step i sends what an earlier step sends at the same time. */
+static bool is_shared(const struct rcx_plan *plan, uint32_t i)
+{
+    uint32_t k = plan->steps[i].next_shared;
+
+    while (k > 0 && k - 1 > i)
+        k = plan->steps[k - 1].next_shared;
+    return k > 0 && k - 1 < i;
+}
+
 static void fill_rank(struct clock *c, int r)
 {
     const struct simulated_rank *rank = &c->s->ranks[r];
@@ -148,16 +160,17 @@ static void fill_rank(struct clock *c, int r)
     for (uint32_t i = rank->plan->step_count; i-- > 0;) {
         const struct rcx_step *step = &rank->plan->steps[i];
         struct node *node = &nodes[first + i];
+        const bool is_portless = step->kind == RCX_STEP_COPY || c->no_ports;
 
         *node = (struct node){.rank = (uint32_t)r, .waits = step->waits};
         for (unsigned kind = 0; kind < RCX_STEP_KINDS; kind++) {
-            node->behind[kind] =
-                exclude(c, step->kind, kind) ? next[kind] : SIMULATION_NO_STEP;
+            node->behind[kind] = !is_portless && exclude(c, step->kind, kind)
+                                     ? next[kind]
+                                     : SIMULATION_NO_STEP;
             if (node->behind[kind] != SIMULATION_NO_STEP)
                 nodes[node->behind[kind]].waits++;
         }
-        if (step->kind != RCX_STEP_COPY) /* copies take no time and
-                                            occupy no port */
+        if (!is_portless)
             next[step->kind] = first + i;
     }
 }
@@ -193,6 +206,49 @@ static void finish(struct clock *c, uint32_t at, const double time[])
             release(c, node->behind[kind], time);
 }
 
+/* Complete a receive whose send is complete: the message arrives, and is copied
+ * out. */
+static void arrive(struct clock *c, uint32_t recv, const double sent[])
+{
+    const struct node *node = &c->nodes[recv];
+    const struct simulated_rank *rank = &c->s->ranks[node->rank];
+    const double count =
+        (double)rank->plan->steps[recv - rank->first_step].count;
+    double time[PRICES_MAX];
+
+    for (int k = 0; k < c->price_count; k++) {
+        time[k] = sent[k] + c->prices[k].message;
+        if (time[k] < node->time[k])
+            time[k] = node->time[k];
+        time[k] += 0.5 * count * c->prices[k].sent;
+    }
+    finish(c, recv, time);
+}
+
+/* A side of a message that needs no receive to be sent. */
+static void visit_eager(struct clock *c, uint32_t at, uint32_t other)
+{
+    struct node *node = &c->nodes[at];
+    const struct simulated_rank *rank = &c->s->ranks[node->rank];
+    const uint32_t i = at - (uint32_t)rank->first_step;
+    const struct rcx_step *step = &rank->plan->steps[i];
+    double sent[PRICES_MAX];
+
+    if (step->kind == RCX_STEP_RECV) {
+        if (other != SIMULATION_NO_STEP && c->nodes[other].here)
+            arrive(c, at, c->nodes[other].time);
+        return;
+    }
+    for (int k = 0; k < c->price_count; k++)
+        sent[k] = node->time[k] +
+                  (is_shared(rank->plan, i)
+                       ? 0
+                       : 0.5 * (double)step->count * c->prices[k].sent);
+    finish(c, at, sent);
+    if (other != SIMULATION_NO_STEP && c->nodes[other].here)
+        arrive(c, other, sent);
+}
+
 static void visit(struct clock *c, uint32_t at)
 {
     struct node *node = &c->nodes[at];
@@ -211,6 +267,10 @@ static void visit(struct clock *c, uint32_t at)
         return;
     }
     node->here = true;
+    if (c->in_node) {
+        visit_eager(c, at, other);
+        return;
+    }
     if (other == SIMULATION_NO_STEP || !c->nodes[other].here)
         return;
     for (int k = 0; k < c->price_count; k++) {
@@ -281,6 +341,28 @@ bool simulation_clock(struct simulation *s, struct rcx_cost *cost_p)
                                     .volume = latest(&c, 1),
                                     .combines = latest(&c, 2)};
     close_clock(&c);
+    return good;
+}
+
+bool simulation_clock_in_node(struct simulation *s, double *rounds_p,
+                              double *volume_p)
+{
+    static const struct price round = {.message = 1}, element = {.sent = 1};
+    struct clock rounds = {.s = s,
+                           .prices = &round,
+                           .price_count = 1,
+                           .in_node = true,
+                           .no_ports = true};
+    struct clock volume = {
+        .s = s, .prices = &element, .price_count = 1, .in_node = true};
+    const bool good = walk(&rounds) && walk(&volume);
+
+    if (good) {
+        *rounds_p = latest(&rounds, 0);
+        *volume_p = latest(&volume, 0);
+    }
+    close_clock(&rounds);
+    close_clock(&volume);
     return good;
 }
 

@@ -27,6 +27,16 @@ enum simulation_mode {
  */
 bool simulation_clock(struct simulation *s, struct rcx_cost *cost_p);
 
+/*
+ * Compute rounds and volume within a node, where a message arrives without its
+ * receive. rounds: only messages that wait for each other come one after
+ * another. volume: a rank copies a message in, for half of its elements, and
+ * the receiver copies it out, for the other half, each one at a time. A copy
+ * for several peers (sched/shared.c) is made once.
+ */
+bool simulation_clock_in_node(struct simulation *s, double *rounds_p,
+                              double *volume_p);
+
 /* Compute the time of the slowest rank on machine. False: as above. */
 bool simulation_time(struct simulation *s, const struct rcx_machine *machine,
                      enum simulation_mode mode, double *time_p);

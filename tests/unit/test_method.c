@@ -110,7 +110,7 @@ static void a_wrong_parameter_is_named_with_its_range_alone(void **state)
 {
     static const char segment[] = "segment: valid is 0 or more",
                       window[] = "window: valid is 1..8",
-                      radix[] = "radix: valid is 2..64",
+                      radix[] = "radix: valid is auto or 2..64",
                       fold[] = "fold: valid is half or full";
     /* clang-format off */
     static const struct { const char *value, *said; } bad[] = {
@@ -123,7 +123,7 @@ static void a_wrong_parameter_is_named_with_its_range_alone(void **state)
         {"ring:segment=4,window=x", window}, {"auto:window", window},
         {"recursive_multiplying:radix=1", radix},
         {"recursive_multiplying:radix=65", radix},
-        {"recursive_multiplying:window=1,radix=auto", radix},
+        {"recursive_multiplying:window=1,radix=many", radix},
         {"rabenseifner:fold=1", fold}, {"rabenseifner:fold=", fold},
         {"rabenseifner:fold", fold},
         {"hybrid:b=-1", "b: valid is auto or 0 or more"},
@@ -236,25 +236,21 @@ static void without_a_request_the_table_decides(void **state)
         {RCX_COLL_ALLREDUCE, 2, 8, "recursive_doubling"},
         {RCX_COLL_ALLREDUCE, 2, 2 << 20, "recursive_doubling"},
         {RCX_COLL_ALLREDUCE, 2, 4 << 20, "ring:segment=262144,window=2"},
-        {RCX_COLL_ALLREDUCE, 3, 8 << 10, "direct"},
+        {RCX_COLL_ALLREDUCE, 3, 8, "direct"},
         {RCX_COLL_ALLREDUCE, 8, 512, "direct"},
-        {RCX_COLL_ALLREDUCE, 8, 520, "recursive_doubling"},
-        {RCX_COLL_ALLREDUCE, 5, 4 << 10, "direct"},
-        {RCX_COLL_ALLREDUCE, 7, 4 << 10, "recursive_doubling"},
-        {RCX_COLL_ALLREDUCE, 8, 128 << 10, "recursive_doubling"},
-        {RCX_COLL_ALLREDUCE, 9, 128, "recursive_doubling"},
-        {RCX_COLL_ALLREDUCE, 7, 64 << 10, "recursive_doubling"},
-        {RCX_COLL_ALLREDUCE, 7, 128 << 10, "ring"},
-        {RCX_COLL_ALLREDUCE, 8, 1 << 20, "ring:segment=262144,window=2"},
-        {RCX_COLL_REDUCE, 5, 1 << 20, "binomial:segment=262144,window=2"},
+        {RCX_COLL_ALLREDUCE, 8, 64 << 10, "pairwise"},
+        {RCX_COLL_ALLREDUCE, 8, 1 << 20, "pairwise:segment=524288,window=2"},
+        {RCX_COLL_REDUCE, 2, 1 << 20, "binomial:segment=262144,window=2"},
+        {RCX_COLL_REDUCE_SCATTER, 2, 1 << 20, "pairwise"},
         {RCX_COLL_REDUCE_SCATTER, 5, 1 << 20, "pairwise"},
         {RCX_COLL_BARRIER, 2, 0, "dissemination"},
         {RCX_COLL_BARRIER, 5, 0, "dissemination:radix=8"},
-        {RCX_COLL_BARRIER, 9, 0, "dissemination"},
-        {RCX_COLL_ALLGATHER, 5, 5 * 4096, "direct"},
-        {RCX_COLL_ALLGATHER, 5, 5 * 8192, "bruck"},
-        {RCX_COLL_ALLGATHER, 8, 8 * 512, "direct"},
-        {RCX_COLL_ALLGATHER, 8, 8 * 1024, "recursive_doubling"},
+        {RCX_COLL_BCAST, 2, 8, "tree"},
+        {RCX_COLL_BCAST, 2, 64 << 10, "circulant:blocks=1"},
+        {RCX_COLL_BCAST, 8, 64 << 10, "tree:topology=flat"},
+        {RCX_COLL_ALLGATHER, 2, 8, "recursive_doubling"},
+        {RCX_COLL_ALLGATHER, 2, 1 << 20, "ring"},
+        {RCX_COLL_ALLGATHER, 8, 8 << 20, "direct"},
         {RCX_COLL_ALLTOALLV, 5, 1 << 20, "linear"},
         {RCX_COLL_ALLTOALL, 8, 8, "linear"},
         {RCX_COLL_SCAN, 4, 8, "linear"},
@@ -289,10 +285,8 @@ static void blocks_decide_where_there_are_any(void **state)
         {RCX_COLL_GATHER, 5, 8 << 10, "linear"},
         {RCX_COLL_SCATTER, 1000, 4 << 10, "tree"},
         {RCX_COLL_SCATTER, 5, 8 << 10, "linear"},
-        {RCX_COLL_ALLGATHER, 8, 32 << 10, "recursive_doubling"},
-        {RCX_COLL_ALLGATHER, 9, 8 << 10, "bruck"},
-        {RCX_COLL_ALLGATHER, 9, 16 << 10, "ring"},
-        {RCX_COLL_ALLGATHER, 8, 64 << 10, "ring"},
+        {RCX_COLL_ALLGATHER, 2, 32 << 10, "recursive_doubling"},
+        {RCX_COLL_ALLGATHER, 2, 64 << 10, "ring"},
         {RCX_COLL_ALLTOALL, 1000, 2 << 10, "bruck"},
         {RCX_COLL_ALLTOALL, 1000, 32 << 10, "linear"},
         {RCX_COLL_ALLTOALL, 8, 64 << 10, "linear"},
@@ -333,9 +327,11 @@ an_algorithm_that_keeps_too_little_order_is_passed_over(void **state)
 {
     (void)state;
     assert_chosen(RCX_COLL_ALLREDUCE, 6, 1 << 20, RCX_ORDER_CANONICAL, NULL,
-                  "small_ring:b=0,segment=262144,window=2");
-    assert_chosen(RCX_COLL_ALLREDUCE, 5, 1 << 20, RCX_ORDER_CANONICAL, NULL,
-                  "pairwise:segment=262144,window=2");
+                  "pairwise:segment=524288,window=2");
+    assert_chosen(RCX_COLL_REDUCE, 5, 1 << 20, RCX_ORDER_SAME, NULL,
+                  "circulant:blocks=12,segment=131072,window=2");
+    assert_chosen(RCX_COLL_REDUCE, 5, 1 << 20, RCX_ORDER_CANONICAL, NULL,
+                  "pairwise:segment=131072,window=2");
     assert_chosen(RCX_COLL_SCAN, 9, 1 << 20, RCX_ORDER_CANONICAL, NULL,
                   "recursive_doubling:segment=65536,window=2");
 }
@@ -353,9 +349,9 @@ static void a_requested_method_comes_first(void **state)
     assert_chosen(RCX_COLL_ALLREDUCE, 7, 1000, RCX_ORDER_SAME,
                   "tree:segment=1,window=5", "tree:segment=8,window=5");
     assert_chosen(RCX_COLL_ALLREDUCE, 8, 1 << 20, RCX_ORDER_SAME,
-                  "auto:window=7", "ring:segment=262144,window=7");
+                  "auto:window=7", "pairwise:segment=524288,window=7");
     assert_chosen(RCX_COLL_ALLREDUCE, 8, 1 << 20, RCX_ORDER_SAME,
-                  "auto:segment=0", "ring");
+                  "auto:segment=0", "pairwise");
     assert_chosen(RCX_COLL_ALLREDUCE, 8, 4, RCX_ORDER_SAME, "ring:segment=4K",
                   "ring"); /* only one segment */
 }
@@ -367,10 +363,10 @@ static void a_preferred_method_that_does_not_fit_is_dropped_whole(void **state)
                   "prefer:tree:window=5", "tree");
     assert_chosen(RCX_COLL_ALLREDUCE, 8, 1 << 20, RCX_ORDER_UNIFORM,
                   "prefer:ring:segment=4K,window=5",
-                  "rabenseifner:segment=262144,window=2");
+                  "pairwise:segment=524288,window=2");
     assert_chosen(RCX_COLL_ALLREDUCE, 8, 1 << 20, RCX_ORDER_SAME,
                   "prefer:tree:topology=knomial,fan=1,window=5",
-                  "ring:segment=262144,window=2");
+                  "pairwise:segment=524288,window=2");
 }
 
 static void a_requested_method_that_does_not_fit_is_refused(void **state)

@@ -15,6 +15,11 @@
 
 static const int64_t radixes_proved[] = {2, 3, 5, RCX_PARAM_END};
 
+static int64_t radix_candidate(const struct rcx_shape *s, int i)
+{
+    return i < 3 || 1 << i < s->size ? 2 << i : RCX_PARAM_END;
+}
+
 static const struct rcx_param params[] = {
     {.name = "radix",
      .doc = "factor by which the number of blocks of a rank grows; each time "
@@ -22,7 +27,8 @@ static const struct rcx_param params[] = {
      .least = 2,
      .most = INT_MAX,
      .usual = 2,
-     .proved = radixes_proved},
+     .proved = radixes_proved,
+     .candidate = radix_candidate},
     {.name = NULL}};
 
 static struct rcx_cost cost(const struct rcx_shape *s)

@@ -15,9 +15,12 @@
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const double others = s->size - 1, n = (double)s->count;
+    const double again = others > 0 ? others - 1 : 0; /* of the same vector */
 
-    return (struct rcx_cost){
-        .rounds = others, .volume = others * n, .combines = others * n};
+    return (struct rcx_cost){.rounds = others,
+                             .volume = others * n,
+                             .combines = others * n,
+                             .saved = {again, 0.5 * again * n}};
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)

@@ -18,13 +18,19 @@ enum { RADIX }; /* parameters */
 
 static const int64_t radixes[] = {2, 3, 4, 8, RCX_PARAM_END};
 
+static int64_t radix_candidate(const struct rcx_shape *s, int i)
+{
+    return i < 6 && (i < 3 || 1 << i < s->size) ? 2 << i : RCX_PARAM_END;
+}
+
 static const struct rcx_param params[] = {
     [RADIX] = {.name = "radix",
                .doc = "vectors combined in a round; at most p",
                .least = 2,
                .most = 64,
                .usual = 4,
-               .proved = radixes},
+               .proved = radixes,
+               .candidate = radix_candidate},
     {0}};
 
 /* How p ranks are divided into radix^rounds teams. */
@@ -86,10 +92,14 @@ static struct rcx_cost cost(const struct rcx_shape *s)
     const struct split t = split_of(s);
     const double exchanged = t.rounds * (t.radix - 1), n = (double)s->count;
     const double folded = t.largest - 1;
+    const double again = folded > 0 ? folded - 1 : 0; /* to the team */
 
-    return (struct rcx_cost){.rounds = exchanged + 2 * folded,
-                             .volume = (exchanged + 2 * folded) * n,
-                             .combines = (exchanged + folded) * n};
+    return (struct rcx_cost){
+        .rounds = exchanged + 2 * folded,
+        .volume = (exchanged + 2 * folded) * n,
+        .combines = (exchanged + folded) * n,
+        .saved = {t.rounds * (t.radix - 2) + 2 * again,
+                  0.5 * t.rounds * (t.radix - 2) * n + 1.5 * again * n}};
 }
 
 /* Combine the operands of a team of count ranks on its first rank. Returns the

@@ -12,8 +12,9 @@ static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const double n = s->size - 1;
 
-    return (struct rcx_cost){
-        .rounds = n, .volume = n * (double)(s->count / (size_t)s->size)};
+    return (struct rcx_cost){.rounds = n,
+                             .volume = n * (double)(s->count / (size_t)s->size),
+                             .saved.rounds = n - rcx_posted_rounds(s)};
 }
 
 const struct rcx_algo rcx_alltoall_linear = {

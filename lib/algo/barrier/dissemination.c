@@ -17,6 +17,11 @@
 enum { RADIX }; /* parameters */
 
 static const int64_t proved[] = {2, 3, 4, 8, INT_MAX, RCX_PARAM_END};
+static int64_t radix_candidate(const struct rcx_shape *s, int i)
+{
+    return i < 3 || 1 << i < s->size ? 2 << i : RCX_PARAM_END;
+}
+
 static const struct rcx_param params[] = {
     [RADIX] = {.name = "radix",
                .doc = "a rank sends up to radix-1 messages for each power of "
@@ -24,7 +29,8 @@ static const struct rcx_param params[] = {
                .least = 2,
                .most = INT_MAX,
                .usual = 2,
-               .proved = proved},
+               .proved = proved,
+               .candidate = radix_candidate},
     {0}};
 
 /* Return the number of messages of a weight. */
@@ -46,7 +52,12 @@ static int messages(const struct rcx_shape *s)
 
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
-    return (struct rcx_cost){.rounds = messages(s)};
+    int rounds = 0;
+
+    for (int64_t w = 1; w < s->size; w *= s->params[RADIX])
+        rounds++;
+    return (struct rcx_cost){.rounds = messages(s),
+                             .saved.rounds = messages(s) - rounds};
 }
 
 static void tell(struct rcx_builder *b, const struct rcx_shape *s, int weight,

@@ -22,7 +22,7 @@ static struct rcx_cost cost(const struct rcx_shape *s)
 
     struct rcx_cost all = rcx_cost_sum(rcx_cost_sum(up, across), down);
 
-    all.volume = 0;
+    all.volume = all.saved.volume = 0;
     for (int l = 0; l < RCX_LEVELS; l++)
         all.across[l].volume = 0;
     return all;

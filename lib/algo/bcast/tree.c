@@ -39,7 +39,7 @@ const struct rcx_algo rcx_bcast_tree = {
                 "tsp_ring; Open MPI: basic_linear, chain, pipeline, "
                 "binary_tree, binomial, knomial; UCC: knomial, dbt",
     .source = "OCC manual 2005; Thakur, Rabenseifner, Gropp 2005, 4.2",
-    .params = rcx_topology_params,
+    .params = rcx_topology_bcast_params,
     .level = RCX_ORDER_CANONICAL,
     .fits = rcx_topology_fits,
     .cost = cost,

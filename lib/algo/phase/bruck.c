@@ -104,7 +104,10 @@ struct rcx_cost rcx_bruck_allgather_cost(const struct rcx_blocks *blocks,
     struct rcx_cost cost = {0};
 
     for (int64_t weight = 1; weight < p; weight *= radix) {
-        for (int digit = 1; digit <= digits_of(p, weight, radix); digit++) {
+        const int digits = digits_of(p, weight, radix);
+
+        cost.saved.rounds += digits - 1;
+        for (int digit = 1; digit <= digits; digit++) {
             const double most = blocks_of(p, weight, digit) * largest;
 
             cost.rounds++;

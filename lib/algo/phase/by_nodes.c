@@ -46,6 +46,8 @@ static void raise_by(struct rcx_cost *most, enum rcx_coll coll,
 
     phase.root = root;
     cost = rcx_phase_cost(&phase, s, ranks, count);
+    if (cost.rounds >= most->rounds)
+        most->saved = cost.saved;
     raise_to(&most->rounds, cost.rounds);
     raise_to(&most->volume, cost.volume);
     raise_to(&most->combines, cost.combines);

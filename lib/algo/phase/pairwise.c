@@ -37,6 +37,8 @@ rcx_pairwise_reduce_scatter_cost(const struct rcx_blocks *blocks)
     const double steps = blocks->n - 1;
     const double elements = steps * (double)rcx_blocks_largest(blocks);
 
-    return (struct rcx_cost){
-        .rounds = steps, .volume = elements, .combines = elements};
+    return (struct rcx_cost){.rounds = steps,
+                             .volume = elements,
+                             .combines = elements,
+                             .saved.rounds = blocks->n > 1 ? steps - 1 : 0};
 }

@@ -17,11 +17,21 @@ const struct rcx_param rcx_posted_params[] = {
      .proved = proved},
     {.name = NULL}};
 
+double rcx_posted_rounds(const struct rcx_shape *s)
+{
+    const int64_t n = s->size - 1, posted = s->params[0];
+
+    return n == 0 || posted == 0 ? n > 0 : (double)((n + posted - 1) / posted);
+}
+
 struct rcx_cost rcx_posted_cost(const struct rcx_shape *s)
 {
     const struct rcx_blocks blocks = rcx_blocks_of(s);
-    const double n = s->size - 1;
+    const double n = s->size - 1, block = (double)rcx_blocks_largest(&blocks);
 
-    return (struct rcx_cost){.rounds = n,
-                             .volume = n * (double)rcx_blocks_largest(&blocks)};
+    /* a rank only copies in, or copies in once */
+    return (struct rcx_cost){
+        .rounds = n,
+        .volume = n * block,
+        .saved = {n - rcx_posted_rounds(s), n > 1 ? 0.5 * (n - 1) * block : 0}};
 }

@@ -15,6 +15,9 @@ extern const struct rcx_param rcx_posted_params[];
 /* Return the cost of p - 1 messages of the largest block, one after another. */
 struct rcx_cost rcx_posted_cost(const struct rcx_shape *s);
 
+/* Return how many of p - 1 messages wait for each other. */
+double rcx_posted_rounds(const struct rcx_shape *s);
+
 /* Begin a new pair of messages: see rcx_step_pair(). */
 static inline void rcx_posted_pair(struct rcx_builder *b,
                                    const struct rcx_shape *s)

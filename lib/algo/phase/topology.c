@@ -474,21 +474,27 @@ enum { TOPOLOGY, FAN }; /* parameters */
 
 static const int64_t fans_proved[] = {1, 2, 3, FAN_USUAL, RCX_PARAM_END};
 
-#define TOPOLOGY_OF(list)                                                      \
-    {                                                                          \
-        .name = "topology", .doc = "the tree's shape", .names = list,          \
-        .usual = BINOMIAL                                                      \
-    }
+#define TOPOLOGY_OF(list, choice)                                              \
+    {.name = "topology", .doc = "the tree's shape", .names = list,             \
+     .usual = BINOMIAL, .candidate = choice}
 #define FAN_OF_IT                                                              \
     {                                                                          \
         .name = "fan", .doc = "radix of knomial, number of chains",            \
         .least = 1, .most = INT_MAX, .usual = FAN_USUAL, .proved = fans_proved \
     }
 
+/* Where copies are shared, a flat tree may be the best one. */
+static int64_t binomial_or_flat(const struct rcx_shape *s, int i)
+{
+    return s && i == 0 ? BINOMIAL : i == 1 ? FLAT : RCX_PARAM_END;
+}
+
 const struct rcx_param rcx_topology_params[] = {
-    [TOPOLOGY] = TOPOLOGY_OF(names), [FAN] = FAN_OF_IT, {.name = NULL}};
+    [TOPOLOGY] = TOPOLOGY_OF(names, NULL), [FAN] = FAN_OF_IT, {.name = NULL}};
+const struct rcx_param rcx_topology_bcast_params[] = {
+    TOPOLOGY_OF(names, binomial_or_flat), FAN_OF_IT, {.name = NULL}};
 const struct rcx_param rcx_topology_tree_params[] = {
-    [TOPOLOGY] = TOPOLOGY_OF(names_of_one), [FAN] = FAN_OF_IT, {.name = NULL}};
+    TOPOLOGY_OF(names_of_one, NULL), FAN_OF_IT, {.name = NULL}};
 
 void rcx_topology_set_flat(int64_t params[])
 {
@@ -580,6 +586,12 @@ struct rcx_interval rcx_topology_below(const struct rcx_topology *t, int tree,
 int rcx_topology_rounds(const struct rcx_topology *t)
 {
     return t->kind->ops->rounds(t);
+}
+
+/* In other trees a rank has few children. */
+int rcx_topology_depth(const struct rcx_topology *t)
+{
+    return t->kind == &kinds[FLAT] && t->size > 1 ? 1 : rcx_topology_rounds(t);
 }
 
 double rcx_topology_blocks(const struct rcx_topology *t)

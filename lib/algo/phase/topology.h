@@ -27,6 +27,8 @@ enum { RCX_TOPOLOGY_NONE = -1 };
 /* Parameters of algorithms over any topology: [topology, fan]. */
 extern const struct rcx_param rcx_topology_params[];
 extern const char rcx_topology_needs[];
+/* The same, with a shape that the price may choose. */
+extern const struct rcx_param rcx_topology_bcast_params[];
 /* The same for algorithms over a single tree, without double. */
 extern const struct rcx_param rcx_topology_tree_params[];
 /* Set either parameters to a flat tree. */
@@ -57,6 +59,9 @@ struct rcx_interval rcx_topology_below(const struct rcx_topology *t, int tree,
                                        int rank);
 /* Return how long a reduction takes, in messages one after another. */
 int rcx_topology_rounds(const struct rcx_topology *t);
+/* Return how long a broadcast takes, in messages one after another, if a rank
+ * sends one message to all its children at once. */
+int rcx_topology_depth(const struct rcx_topology *t);
 /* Return how long the gather of equal blocks along a gathering tree takes, in
  * blocks one after another. */
 double rcx_topology_blocks(const struct rcx_topology *t);

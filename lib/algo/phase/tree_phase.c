@@ -99,8 +99,13 @@ struct rcx_cost rcx_tree_phase_reduce_cost(const struct rcx_topology *t,
     const double rounds = rcx_topology_rounds(t);
     const double elements = rounds * (double)count / t->trees;
 
+    const double again = rounds - rcx_topology_depth(t);
+
     return (struct rcx_cost){
-        .rounds = rounds, .volume = elements, .combines = elements};
+        .rounds = rounds,
+        .volume = elements,
+        .combines = elements,
+        .saved = {again, 0.5 * again * (double)count / t->trees}};
 }
 
 struct rcx_cost rcx_tree_phase_bcast_cost(const struct rcx_topology *t,
@@ -108,6 +113,11 @@ struct rcx_cost rcx_tree_phase_bcast_cost(const struct rcx_topology *t,
 {
     const double rounds = rcx_topology_rounds(t);
 
-    return (struct rcx_cost){.rounds = rounds,
-                             .volume = rounds * (double)count / t->trees};
+    const double depth = rcx_topology_depth(t);
+    const double part = (double)count / t->trees;
+
+    return (struct rcx_cost){
+        .rounds = rounds,
+        .volume = rounds * part,
+        .saved = {rounds - depth, (rounds - depth) * part}};
 }

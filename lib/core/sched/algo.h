@@ -149,6 +149,12 @@ struct rcx_cost {
     double rounds;
     double volume;   /* elements sent, one after another */
     double combines; /* elements combined, one after another */
+    /* Of these, what takes less within a node: rounds of messages that wait for
+     * no earlier round, and elements that share a copy with earlier ones, as
+     * they go to another peer (see shared.c). */
+    struct rcx_saving {
+        double rounds, volume;
+    } saved;
     /* Of levels that divide the ranks: */
     struct rcx_crossing {
         double rounds; /* number of rounds with messages between groups */
@@ -177,7 +183,8 @@ struct rcx_param {
     int64_t usual;            /* default value */
     const int64_t *proved; /* numbers that tests try, ended by RCX_PARAM_END */
     /* Return the i-th value that "auto" may become, or RCX_PARAM_END. The
-     * cheapest of them is chosen. NULL: "auto" is not valid. */
+     * cheapest of them is chosen, also in place of usual if nothing names the
+     * algorithm. NULL: "auto" is not valid. */
     int64_t (*candidate)(const struct rcx_shape *s, int i);
 };
 #define RCX_PARAM_AUTO (-1)

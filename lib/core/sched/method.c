@@ -200,10 +200,22 @@ static size_t segment_elements(size_t bytes, const struct rcx_shape *shape)
     return bytes && bytes < shape->elem_bytes ? 1 : bytes / shape->elem_bytes;
 }
 
+/* Return the shape of a segment, by which an algorithm is priced. If there are
+ * blocks, a segment has a part of each. */
+static struct rcx_shape segment_of(const struct rcx_shape *shape,
+                                   size_t segment)
+{
+    struct rcx_shape s = *shape;
+
+    if (segment > 0 && segment < s.count && !rcx_coll_has_blocks(s.coll))
+        s.count = segment;
+    return s;
+}
+
 static void adopt_cheapest(struct rcx_method *m, const struct rcx_shape *shape,
                            rcx_order_t needed)
 {
-    struct rcx_shape s = *shape;
+    struct rcx_shape s = segment_of(shape, m->segment);
 
     m->algo = rcx_price_cheapest(&s, needed);
     m->nodes = s.nodes;
@@ -226,7 +238,8 @@ static void obey(struct rcx_method *m, const struct rcx_rule *rule,
         adopt_cheapest(m, shape, needed);
         return;
     }
-    s = settle(shape, spec);
+    s = segment_of(shape, m->segment);
+    s = settle(&s, spec);
     if (!suits(spec->algo, &s, needed))
         return;
     m->algo = spec->algo;

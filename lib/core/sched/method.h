@@ -35,7 +35,7 @@ struct rcx_method_spec {
 
 /* The syntax of a spec, for people; and the spec that prescribes nothing. */
 /* clang-format off */
-#define RCX_METHOD_VALUES "auto or [prefer:]NAME[:segment=BYTES][,window=1..8][,level=LEVEL][,PARAMETER=VALUE]"
+#define RCX_METHOD_VALUES "auto or [prefer:]NAME[:segment=BYTES][,window=1..8][,level=L][,PARAM=VALUE]"
 /* clang-format on */
 #define RCX_METHOD_AUTO "auto"
 extern const struct rcx_method_spec rcx_method_any;

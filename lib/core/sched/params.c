@@ -19,6 +19,7 @@ const struct rcx_machine rcx_machine_usual = {
     .alpha = 0.4e-6,
     .beta = 0.15e-9,
     .gamma = 0.05e-9,
+    .tell = 0.05e-6,
     .link = {[RCX_LEVEL_NODE] = {20e-6, 8e-9},
              [RCX_LEVEL_SOCKET] = {0.3e-6, 0.01e-9},
              [RCX_LEVEL_NUMA] = {0.05e-6, 0.01e-9},
@@ -32,9 +33,10 @@ const struct rcx_machine *rcx_machine_of(const struct rcx_shape *s)
 double rcx_cost_seconds(const struct rcx_cost *cost, size_t elem_bytes,
                         const struct rcx_machine *machine)
 {
-    double rounds = cost->rounds * machine->alpha;
-    double volume =
-        cost->volume * machine->beta + cost->combines * machine->gamma;
+    double rounds = (cost->rounds - cost->saved.rounds) * machine->alpha +
+                    cost->saved.rounds * machine->tell;
+    double volume = (cost->volume - cost->saved.volume) * machine->beta +
+                    cost->combines * machine->gamma;
 
     for (int l = 0; l < RCX_LEVELS; l++) {
         rounds += cost->across[l].rounds * machine->link[l].alpha;
@@ -49,6 +51,8 @@ struct rcx_cost rcx_cost_sum(struct rcx_cost first, struct rcx_cost second)
                            .volume = first.volume + second.volume,
                            .combines = first.combines + second.combines};
 
+    sum.saved.rounds = first.saved.rounds + second.saved.rounds;
+    sum.saved.volume = first.saved.volume + second.saved.volume;
     for (int l = 0; l < RCX_LEVELS; l++)
         sum.across[l] = (struct rcx_crossing){
             .rounds = first.across[l].rounds + second.across[l].rounds,
@@ -71,6 +75,10 @@ struct rcx_cost rcx_cost_of(const struct rcx_algo *algo,
 {
     struct rcx_cost cost = algo->cost(s);
 
+    if (rcx_nodes_linked(s->nodes) || s->crosses == RCX_LEVEL_NODE + 1) {
+        if (!algo->is_by_nodes) /* each message crosses a network */
+            cost.saved = (struct rcx_saving){0, 0};
+    }
     for (const struct rcx_nodes *n = s->inner; n; n = n->finer) {
         const int most =
             s->crosses > 0 && s->beside < n->most ? s->beside : n->most;

@@ -6,10 +6,11 @@
 #include "core/sched/algo.h"
 
 /* Cost parameters of a machine, in seconds: alpha per message, beta per byte
- * sent, gamma per byte combined. Those of a level are added for a message
+ * sent, gamma per byte combined, tell for a message within a node
+ * that waits for no other one. Those of a level are added for a message
  * between its groups, and for each byte over the link of a group. */
 struct rcx_machine {
-    double alpha, beta, gamma;
+    double alpha, beta, gamma, tell;
     struct rcx_link {
         double alpha, beta;
     } link[RCX_LEVELS];

@@ -64,6 +64,9 @@ double rcx_price_of(const struct rcx_algo *algo, struct rcx_shape *s,
                     rcx_order_t needed)
 {
     rcx_params_reset(algo, s->params);
+    for (int i = 0; algo->params && algo->params[i].name; i++)
+        if (algo->params[i].candidate)
+            s->params[i] = RCX_PARAM_AUTO;
     return rcx_price_by_level(algo, s, needed);
 }
 

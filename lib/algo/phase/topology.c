@@ -31,8 +31,7 @@ struct run {
     int first, last;
 };
 
-/* The tree of a part of n ranks. They are numbered from 1 on, outwards from the
- * root, which is number 0. */
+/* The tree of a part of n ranks, from 1 on outwards from the root, number 0. */
 struct form {
     int (*up)(int n, int x);
     int (*down)(int n, int x, int i); /* of the root too; 0: no more */
@@ -475,15 +474,16 @@ enum { TOPOLOGY, FAN }; /* parameters */
 static const int64_t fans_proved[] = {1, 2, 3, FAN_USUAL, RCX_PARAM_END};
 
 #define TOPOLOGY_OF(list, choice)                                              \
-    {.name = "topology", .doc = "the tree's shape", .names = list,             \
-     .usual = BINOMIAL, .candidate = choice}
+    {                                                                          \
+        .name = "topology", .doc = "the tree's shape", .names = list,          \
+        .usual = BINOMIAL, .candidate = choice                                 \
+    }
 #define FAN_OF_IT                                                              \
     {                                                                          \
         .name = "fan", .doc = "radix of knomial, number of chains",            \
         .least = 1, .most = INT_MAX, .usual = FAN_USUAL, .proved = fans_proved \
     }
 
-/* Where copies are shared, a flat tree may be the best one. */
 static int64_t binomial_or_flat(const struct rcx_shape *s, int i)
 {
     return s && i == 0 ? BINOMIAL : i == 1 ? FLAT : RCX_PARAM_END;

@@ -237,7 +237,7 @@ struct rcx_phase rcx_phase_of(const struct rcx_algo *algo);
  * among the groups, in which so many members of a group take part at once, each
  * with its like of the other groups. */
 struct rcx_scope rcx_scope_within(const struct rcx_shape *s);
-struct rcx_scope rcx_scope_between(const struct rcx_shape *s, int beside);
+struct rcx_scope rcx_scope_between(const struct rcx_shape *s, int leaders);
 
 /*
  * Return the cheapest phase of a collective that keeps order level needed, for

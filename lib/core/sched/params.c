@@ -60,37 +60,49 @@ struct rcx_cost rcx_cost_sum(struct rcx_cost first, struct rcx_cost second)
     return sum;
 }
 
+static double beside(const struct rcx_shape *s)
+{
+    return s->beside > 0 ? s->beside : 1;
+}
+
 void rcx_cost_cross(struct rcx_cost *cost, const struct rcx_nodes *n,
                     const struct rcx_shape *s, double rounds, double volume)
 {
-    const double beside = s->beside > 0 ? s->beside : 1;
-
     for (; n; n = n->coarser)
         cost->across[n->level] =
-            (struct rcx_crossing){rounds, volume * beside * n->most};
+            (struct rcx_crossing){rounds, volume * beside(s) * n->most};
+}
+
+/* Add what crosses finer levels, which do not divide the ranks of a phase: of a
+ * group there, all ranks, or its share of the leaders. */
+static void cross_inner(struct rcx_cost *cost, const struct rcx_shape *s)
+{
+    const double others = s->leaders > 0 ? beside(s) / s->leaders : beside(s);
+
+    for (const struct rcx_nodes *n = s->inner; n; n = n->finer) {
+        const int most =
+            s->leaders > 0 && s->leaders < n->most ? s->leaders : n->most;
+
+        cost->across[n->level] =
+            (struct rcx_crossing){cost->rounds, cost->volume * most * others};
+    }
 }
 
 struct rcx_cost rcx_cost_of(const struct rcx_algo *algo,
                             const struct rcx_shape *s)
 {
+    const bool is_far =
+        rcx_nodes_linked(s->nodes) || s->crosses == RCX_LEVEL_NODE + 1;
     struct rcx_cost cost = algo->cost(s);
 
-    if (rcx_nodes_linked(s->nodes) || s->crosses == RCX_LEVEL_NODE + 1) {
-        if (!algo->is_by_nodes) /* each message crosses a network */
-            cost.saved = (struct rcx_saving){0, 0};
-    }
-    for (const struct rcx_nodes *n = s->inner; n; n = n->finer) {
-        const int most =
-            s->crosses > 0 && s->beside < n->most ? s->beside : n->most;
-
-        cost.across[n->level] =
-            (struct rcx_crossing){cost.rounds, cost.volume * most};
-    }
+    if (is_far && !algo->is_by_nodes) /* each message crosses a network */
+        cost.saved = (struct rcx_saving){0, 0};
+    cross_inner(&cost, s);
     if (!algo->is_by_nodes)
         rcx_cost_cross(&cost, s->nodes, s, cost.rounds, cost.volume);
     if (s->crosses > 0)
         cost.across[s->crosses - 1] =
-            (struct rcx_crossing){cost.rounds, cost.volume * s->beside};
+            (struct rcx_crossing){cost.rounds, cost.volume * beside(s)};
     return cost;
 }
 

@@ -49,6 +49,7 @@ struct rcx_shape rcx_phase_shape(const struct rcx_phase *phase,
                           .nodes = phase->scope.nodes,
                           .inner = phase->scope.inner,
                           .crosses = phase->scope.crosses,
+                          .leaders = phase->scope.leaders,
                           .beside = phase->scope.beside,
                           .machine = outer->machine};
 
@@ -61,17 +62,18 @@ struct rcx_shape rcx_phase_shape(const struct rcx_phase *phase,
 
 struct rcx_scope rcx_scope_within(const struct rcx_shape *s)
 {
-    return (struct rcx_scope){.inner = s->nodes->finer};
+    return (struct rcx_scope){.inner = s->nodes->finer, .beside = s->beside};
 }
 
 /* Phases that run beside the one around it run beside this one as well. */
-struct rcx_scope rcx_scope_between(const struct rcx_shape *s, int beside)
+struct rcx_scope rcx_scope_between(const struct rcx_shape *s, int leaders)
 {
     return (struct rcx_scope){.nodes = s->nodes->outer,
                               .inner = s->nodes->finer,
                               .crosses = (int)s->nodes->level + 1,
+                              .leaders = leaders,
                               .beside =
-                                  beside * (s->beside > 0 ? s->beside : 1)};
+                                  leaders * (s->beside > 0 ? s->beside : 1)};
 }
 
 struct rcx_cost rcx_phase_cost(const struct rcx_phase *phase,
@@ -95,6 +97,7 @@ struct rcx_phase rcx_phase_cheapest(enum rcx_coll coll, rcx_order_t needed,
                           .nodes = scope.nodes,
                           .inner = scope.inner,
                           .crosses = scope.crosses,
+                          .leaders = scope.leaders,
                           .beside = scope.beside,
                           .machine = outer->machine};
     struct rcx_phase best = {.algo = rcx_price_cheapest(&s, needed),

@@ -59,7 +59,9 @@ struct rcx_scope {
                                       ranks; NULL: none */
     int crosses; /* enum rcx_level plus one: the level whose groups its ranks
                     are; 0: its ranks are within one group */
-    int beside;  /* so many phases alike run at once over the same links */
+    int leaders; /* of such a group, that take part in phases alike at once */
+    int beside;  /* so many phases alike run at once over the same links; 0:
+                    this one */
 };
 
 /* Positions of blocks in a caller's buffer, if they are not contiguous. */
@@ -91,7 +93,7 @@ struct rcx_shape {
     const struct rcx_nodes *nodes; /* finest of the maps of the ranks; NULL:
                                       none is known, or divides them */
     const struct rcx_nodes *inner; /* of a phase: see struct rcx_scope */
-    int crosses, beside;           /* the same */
+    int crosses, leaders, beside;  /* the same */
     int cores; /* number of cores of the machine that the ranks may use; 0: not
                   known, or several machines */
     const struct rcx_machine *machine; /* cost parameters; NULL: of the usual

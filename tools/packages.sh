@@ -32,6 +32,7 @@ packages_table='
     test   libopenmpi-dev           command mpicc.openmpi
     test   mpich                    command mpirun.mpich
     test   libmpich-dev             command mpicc.mpich
+    test   libhwloc-dev             module hwloc
     test   libgloo-dev              header gloo/allreduce.h
     test   gfortran                 command gfortran
     test   help2man                 command help2man

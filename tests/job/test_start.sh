@@ -150,7 +150,7 @@ fi
 need=16
 
 for setting in RCX_ALLREDUCE=ring RCX_ALLREDUCE=auto:segment=64K \
-    RCX_REDUCE=binomial:window=3 RCX_REDUCE_SCATTER=ring RCX_ORDER=rank; do
+    RCX_REDUCE=binomial:window=3 RCX_REDUCE_SCATTER=ring RCX_ORDER=rank RCX_SHM=ring=1M; do
     run $ERR_CONFIG "${launch[@]}" --keep-going -n 4 "${rank_1[@]}" \
         env $setting -- "$main" launch \
         && says 1 "^rcx " && says 1 "^rcx error: \[0\] ${setting%%=*} of rank 1 \
@@ -237,6 +237,27 @@ lane 0 ucp all "no mapped memory inside the node: RCX_LANES=ucp"
 ok $? "RCX_LANES=ucp: by UCX's messages alone"
 lane 4 node tcp,self "RCX_LANES=node: mapped memory cannot be used: "
 ok $? "RCX_LANES=node: without mapped memory it is an error"
+
+# settings N OPTION...: each of N ranks logs the figures and settings of its
+# node, and all log the same
+settings() {
+    local -r n=$1
+    shift
+    run 0 "${launch[@]}" -n "$n" -x RCX_LOG=debug "$@" "$main" launch || return 1
+    local what
+    for what in 'figures of this node, ' 'settings of mapped memory: RCX_SHM='; do
+        grep "$what" "$err" | sed 's/^rcx [a-z]*: \[[0-9]*\] //' >"$out"
+        [ "$(wc -l <"$out")" -eq "$n" ] && [ "$(sort -u "$out" | wc -l)" -eq 1 ] || return 1
+    done
+}
+settings 3 && settings 5
+ok $? "all ranks of a node have the same figures, and decide alike by them"
+settings 2 -x RCX_SHM=ring=64K,chunk=8K,eager=4K,direct=16K,cma=off,polls=9 \
+    && grep -q 'RCX_SHM=ring=64K,chunk=8K,eager=4K,direct=16K,cma=off,polls=9$' "$err"
+ok $? "RCX_SHM decides instead"
+run 0 "${launch[@]}" -n 2 -x RCX_LOG=info "$main" launch \
+    && [ "$(grep -c 'figures of this node\|settings of mapped memory' "$err")" -eq 2 ]
+ok $? "RCX_LOG=info logs figures and settings once"
 
 info info && ! grep -q '\[[12]\]' "$err"
 ok $? "RCX_LOG=info logs what was chosen, once"

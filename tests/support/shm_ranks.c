@@ -64,10 +64,14 @@ static void open_rank(struct rank *r, const struct mode *mode)
     r->heap = RCX_HEAP_INIT;
     r->lane = (struct rcx_shm_lane){.transport = &r->transport,
                                     .heap = &r->heap,
-                                    .ring = mode->ring,
-                                    .cma_from = mode->cma_from,
+                                    .settings = {.ring = mode->ring,
+                                                 .chunk = mode->ring,
+                                                 .eager = mode->ring,
+                                                 .direct = SIZE_MAX,
+                                                 .cma = mode->cma_from},
                                     .reach = reach,
                                     .wake = wake};
+    rcx_shm_settings_limit(&r->lane.settings);
     r->lane.any_end = &r->lane.any;
     r->lane.cico = (struct rcx_cico){.at = r->cico, .bytes = CICO};
     bytes = rcx_shm_fifo_bytes(&r->lane);

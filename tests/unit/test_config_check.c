@@ -2,7 +2,6 @@
 /* Headers that ranks publish at start, and errors if these do not match. */
 #include "test.h"
 
-#include <sched.h>
 #include <string.h>
 
 #include "bootstrap_side.h"
@@ -351,16 +350,17 @@ static void an_unterminated_network_name_is_cut_off(void **state)
 
 /* ---- Settings ------------------------------------------------------------ */
 
-static const char *const names[] = {"RCX_ALLREDUCE", "RCX_REDUCE",
+static const char *const names[] = {"RCX_ALLREDUCE",      "RCX_REDUCE",
                                     "RCX_REDUCE_SCATTER", "RCX_ORDER",
-                                    "RCX_CHECK"};
+                                    "RCX_CHECK",          "RCX_SHM"};
 
 /* Change a setting from its value after open_all(). */
 static void differ(struct rcx_config *config, const char *name)
 {
+    config->shm.polls = strcmp(name, "RCX_SHM") == 0;
     if (strcmp(name, "RCX_ORDER") == 0)
         config->order = RCX_ORDER_RANK;
-    else if (strcmp(name, "RCX_CHECK") == 0)
+    if (strcmp(name, "RCX_CHECK") == 0)
         config->check = RCX_CHECK_FULL;
     for (int i = 0; i < RCX_COLL_COUNT; i++)
         if (rcx_colls[i].variable && strcmp(name, rcx_colls[i].variable) == 0)

@@ -15,10 +15,13 @@
 /* ---- Trees of files ------------------------------------------------------ */
 
 static char root[] = "/tmp/rcx_places_XXXXXX";
+struct machine;
+static const struct machine *here; /* NULL: no files */
 
 static int make_root(void **state)
 {
     (void)state;
+    here = NULL;
     strcpy(root, "/tmp/rcx_places_XXXXXX");
     return mkdtemp(root) ? 0 : -1;
 }
@@ -112,17 +115,27 @@ static void put_cpu(const struct machine *m, int cpu)
     put_cache(m, cpu, 3, "Unified", "32M", m->per_cache);
 }
 
+/* Files of a cpu are written when it is asked for first. */
 static void put_machine(const struct machine *m)
 {
     char text[64];
 
-    for (int cpu = 0; cpu < m->cores * m->threads; cpu++)
-        put_cpu(m, cpu);
+    here = m;
     snprintf(text, sizeof text, "0-%d", m->cores / m->per_domain - 1);
     put(text, "node/online");
     for (int i = 0; i < m->cores / m->per_domain; i++)
         put(part(m, i * m->per_domain, m->per_domain, text),
             "node/node%d/cpulist", i);
+}
+
+static bool levels_at(int cpu, struct rcx_levels *levels)
+{
+    char folder[128];
+
+    snprintf(folder, sizeof folder, "%s/devices/system/cpu/cpu%d", root, cpu);
+    if (here && access(folder, F_OK) != 0)
+        put_cpu(here, cpu);
+    return rcx_levels_from_sys(root, cpu, levels);
 }
 
 static struct rcx_place place_at(const char *list)
@@ -131,7 +144,7 @@ static struct rcx_place place_at(const char *list)
     cpu_set_t cpus;
 
     assert_true(rcx_cpus_parse(list, &cpus));
-    rcx_levels_from_sys(root, rcx_cpus_lowest(&cpus), &levels);
+    levels_at(rcx_cpus_lowest(&cpus), &levels);
     return rcx_place_of(&levels, &cpus);
 }
 
@@ -164,7 +177,7 @@ static void cores_of_one_cache_of_many_have_its_lowest_cpu(void **state)
     assert_place(place_at("15,79"), 1, 1, 9);
     assert_place(place_at("15-16"), 1, 1, 0);
     assert_place(place_at("0-127"), 1, 1, 0);
-    assert_true(rcx_levels_from_sys(root, 77, &levels));
+    assert_true(levels_at(77, &levels));
     assert_int_equal(levels.own_bytes, 1 << 20);
     assert_int_equal(levels.last_bytes, 32 << 20);
     assert_int_equal(CPU_COUNT(&levels.core), 2);
@@ -218,7 +231,7 @@ static void a_cache_without_an_id_and_older_names_of_files_do(void **state)
     put_machine(&arm);
     assert_place(place_at("4-7"), 1, 1, 5);
     assert_place(place_at("7-8"), 1, 1, 0);
-    assert_true(rcx_levels_from_sys(root, 4, &levels));
+    assert_true(levels_at(4, &levels));
     assert_int_equal(levels.own_bytes, 32 << 10);
     assert_int_equal(levels.last_bytes, 2 << 20);
 }
@@ -234,8 +247,10 @@ static void the_outermost_cache_within_a_domain_counts(void **state)
 
     (void)state;
     put_machine(&arm);
-    for (int cpu = 0; cpu < 16; cpu++)
+    for (int cpu = 0; cpu <= 4; cpu += 4) {
+        put_cpu(&arm, cpu);
         put_cache(&socket, cpu, 3, "Unified", "64M", 16);
+    }
     assert_place(place_at("4-7"), 1, 1, 5);
     assert_place(place_at("0-15"), 1, 1, 0);
 }
@@ -244,6 +259,7 @@ static void an_unknown_socket_is_none(void **state)
 {
     (void)state;
     put_machine(&epyc);
+    put_cpu(&epyc, 5);
     put("-1", "cpu/cpu5/topology/physical_package_id");
     assert_place(place_at("5"), 0, 1, 1);
 }
@@ -264,6 +280,7 @@ static void files_that_are_wrong_tell_nothing(void **state)
 {
     (void)state;
     put_machine(&epyc);
+    put_cpu(&epyc, 0);
     put("8-15", "cpu/cpu0/cache/index3/shared_cpu_list"); /* without cpu 0 */
     put("0-x", "node/node0/cpulist");
     assert_place(place_at("0"), 1, 0, 0);

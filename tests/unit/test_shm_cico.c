@@ -95,21 +95,21 @@ static void a_copy_keeps_its_place_among_messages(void **state)
  * them, although there are free slots. */
 static void a_copy_does_not_overtake_messages_that_wait(void **state)
 {
-    enum { WAITING = 2 * RCX_CHUNKS };
+    enum { WAITING = 2 * RCX_SHM_CHUNKS };
     struct test_msg s[WAITING], r[WAITING];
     size_t at;
 
     (void)state;
     open_connected(&in_parts);
     for (int i = 0; i < WAITING; i++)
-        msg_send(0, 1, &s[i], TAG, (uint64_t)i, RING / RCX_CHUNKS);
+        msg_send(0, 1, &s[i], TAG, (uint64_t)i, RING / RCX_SHM_CHUNKS);
     at = rcx_cico_put(&ranks[0].lane, text_of(1), 1000);
     assert_false(rcx_cico_tell(channel_of(0, 1), TAG, at, 1000));
     for (int i = 0; i < WAITING; i++)
-        msg_recv(1, 0, &r[i], TAG, RING / RCX_CHUNKS);
+        msg_recv(1, 0, &r[i], TAG, RING / RCX_SHM_CHUNKS);
     go_on();
     for (int i = 0; i < WAITING; i++)
-        msg_check(&r[i], (uint64_t)i, RING / RCX_CHUNKS);
+        msg_check(&r[i], (uint64_t)i, RING / RCX_SHM_CHUNKS);
     ranks_close();
 }
 

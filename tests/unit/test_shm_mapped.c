@@ -51,7 +51,7 @@ static void begin(const struct mode *mode)
     maps = unmaps = 0;
     refuses = false;
     for (int i = 0; i < RANKS; i++) {
-        ranks[i].lane.mapped_from = DIRECT;
+        ranks[i].lane.settings.direct = DIRECT;
         ranks[i].lane.ranks = RANKS;
         ranks[i].lane.map = map;
         ranks[i].lane.unmap = unmap;

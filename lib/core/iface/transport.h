@@ -11,6 +11,7 @@
 
 #include "core/base/heap.h"
 #include "core/base/log.h"
+#include "core/iface/shm_settings.h"
 
 struct rcx_boot;
 struct rcx_transport;
@@ -118,7 +119,9 @@ struct rcx_transport {
     /* Not 0: a control message may have arrived. NULL: only progress tells. If
      * it is not NULL, a message to a peer that has left does no harm. */
     const _Atomic uint32_t *doorbell;
-    size_t ahead; /* bytes that a sender may run ahead of its receiver; 0:
+    size_t turn_polls; /* empty polls that take as long as letting another rank
+                          have the core; 0: not known */
+    size_t ahead;      /* bytes that a sender may run ahead of its receiver; 0:
                      RCX_AHEAD */
 };
 
@@ -173,6 +176,7 @@ struct rcx_transport_args {
     bool ucx_watches_node; /* also peers on this node without mapped memory,
                               which then excludes faster transports */
     enum rcx_lanes lanes;
+    struct rcx_shm_settings shm; /* that the user has set */
 };
 
 struct rcx_transport_ops {

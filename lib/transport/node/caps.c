@@ -15,6 +15,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/host.h"
+#include "core/base/places.h"
 #include "core/iface/bootstrap.h"
 #include "core/iface/transport.h"
 #include "transport/node/cma.h"
@@ -115,7 +116,19 @@ void rcx_node_begin(struct rcx_node *node, int rank,
                               .is_known = true,
                               .is_one_network = true,
                               .lowest = rank,
-                              .shm_bytes = UINT64_MAX};
+                              .shm_bytes = UINT64_MAX,
+                              .measured_by = -1};
+}
+
+/* Those of the lowest rank that has some. */
+static void take_figures(struct rcx_node *node, int rank,
+                         const struct rcx_node_figures *figures)
+{
+    if (figures->origin == RCX_FIGURES_NONE ||
+        (node->measured_by >= 0 && node->measured_by < rank))
+        return;
+    node->measured_by = rank;
+    node->figures = *figures;
 }
 
 void rcx_node_add(struct rcx_node *node, int rank,
@@ -141,6 +154,7 @@ void rcx_node_add(struct rcx_node *node, int rank,
     if (caps->shm_bytes < node->shm_bytes)
         node->shm_bytes = caps->shm_bytes;
     CPU_OR(&node->cpus, &node->cpus, &caps->cpus);
+    take_figures(node, rank, &caps->figures);
     check_alone(node, rank, caps);
     check_together(node, rank, caps);
 }
@@ -165,6 +179,31 @@ static void see(int rank, const void *bytes, void *node)
     rcx_node_add(node, rank, bytes ? &caps : NULL);
 }
 
+struct rcx_decide_facts rcx_node_facts(const struct rcx_node *node)
+{
+    const size_t cores = (size_t)CPU_COUNT(&node->cpus);
+    struct rcx_levels levels;
+
+    rcx_levels_from_sys("/sys", rcx_cpus_lowest(&node->cpus), &levels);
+    return (struct rcx_decide_facts){
+        .figures = node->figures,
+        .ranks = (size_t)node->group_ranks,
+        .cores = cores > 0 ? cores : 1,
+        .tasks = (size_t)node->ranks,
+        .is_near = rcx_place_of(&levels, &node->cpus).cache != 0,
+        .has_cma = !rcx_node_refuses_cma(node)};
+}
+
+/* Ranks of one process would measure several times, or differ. If the ranks of
+ * a node are not known, the first one of the job measures for its node. */
+static bool should_measure(const struct rcx_boot *boot)
+{
+    return !boot->one_process && boot->size > 1 &&
+           (boot->local_ranks
+                ? boot->local_size > 1 && boot->rank == rcx_boot_lowest(boot)
+                : boot->rank == 0);
+}
+
 rcx_status_t rcx_node_exchange_caps(struct rcx_node *node,
                                     struct rcx_boot *boot, const char *shm)
 {
@@ -172,10 +211,22 @@ rcx_status_t rcx_node_exchange_caps(struct rcx_node *node,
     rcx_status_t status;
 
     rcx_node_caps_read(&caps, shm);
+    if (should_measure(boot))
+        rcx_figures_measure(&caps.figures);
     rcx_node_begin(node, boot->rank, &caps);
     status = boot->ops->local_exchange(boot, &caps, sizeof caps, see, node);
-    if (status != RCX_ERR_UNSUPPORTED)
+    if (status != RCX_OK && status != RCX_ERR_UNSUPPORTED)
         return status;
-    node->is_known = false;
+    node->is_known = node->is_known && status == RCX_OK;
+    if (node->measured_by < 0) {
+        rcx_figures_usual(&node->figures);
+        node->figures.reason = RCX_FIGURES_UNWANTED;
+    }
+    node->cma_pays = node->ranks > 1 || !node->is_known;
+    if (node->cma_pays) {
+        const struct rcx_decide_facts facts = rcx_node_facts(node);
+
+        node->cma_pays = rcx_decide_cma_pays(&facts);
+    }
     return RCX_OK;
 }

@@ -11,6 +11,8 @@
 #include <sched.h>
 
 #include "core/iface/bootstrap.h"
+#include "transport/node/decide.h"
+#include "transport/node/figures.h"
 
 /* What a rank tells the others. */
 struct rcx_node_caps {
@@ -24,6 +26,7 @@ struct rcx_node_caps {
     uint64_t reads_memory; /* it may use process_vm_readv */
     uint64_t shm_bytes;    /* free where UCX creates its files */
     cpu_set_t cpus;        /* that it may run on */
+    struct rcx_node_figures figures; /* of one rank of the node */
 };
 
 /* The combined capabilities of a node. */
@@ -38,8 +41,10 @@ struct rcx_node {
     uint64_t shm_bytes;  /* minimum over the ranks */
     cpu_set_t cpus;      /* where any of them may run */
     char refusal[128];   /* why CMA would fail; "": it would not */
-    /* of the ranks that can map each other's memory: */
+    int measured_by;     /* rank that the figures are from; -1: none */
+    struct rcx_node_figures figures;
     bool cma_pays; /* CMA works and is faster than copying */
+    /* of the ranks that can map each other's memory: */
     int group_ranks;
     int group_index; /* of this rank, in the order of ranks */
     uint64_t group;  /* sum of the hashes of its ranks */
@@ -61,7 +66,12 @@ bool rcx_node_shares_cores(const struct rcx_node *node);
 /* Whether CMA must not be used; refusal gives the reason. */
 bool rcx_node_refuses_cma(const struct rcx_node *node);
 
-/* All of the above, for the ranks that boot knows. Collective. */
+/* What settings of shared memory are decided by; equal on all ranks of the
+ * group. */
+struct rcx_decide_facts rcx_node_facts(const struct rcx_node *node);
+
+/* All of the above, for the ranks that boot knows. The lowest one measures the
+ * figures before. Collective. */
 rcx_status_t rcx_node_exchange_caps(struct rcx_node *node,
                                     struct rcx_boot *boot, const char *shm);
 

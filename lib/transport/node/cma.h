@@ -8,13 +8,7 @@
 
 #include <stdbool.h>
 
-#include "core/base/heap.h"
-
 /* Whether the system call works: a container may forbid it. */
 bool rcx_cma_works(void);
-
-/* Whether it is faster than two copies through shared memory. Measured at each
- * call, in less than half a millisecond. */
-bool rcx_cma_pays(struct rcx_heap *heap);
 
 #endif

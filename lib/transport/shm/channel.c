@@ -25,7 +25,8 @@ void rcx_shm_channel_open(struct rcx_shm_channel *p, struct rcx_shm_lane *lane,
     p->posted_end = &p->posted;
     p->unexpected_end = &p->unexpected;
     p->starting_end = &p->starting;
-    p->ring_in = (struct rcx_ring){.bytes = in->ring, .size = lane->ring};
+    p->ring_in =
+        (struct rcx_ring){.bytes = in->ring, .size = lane->settings.ring};
 }
 
 void rcx_shm_channel_connect(struct rcx_shm_channel *p,
@@ -36,8 +37,9 @@ void rcx_shm_channel_connect(struct rcx_shm_channel *p,
     p->cico_in = cico;
     p->asleep = asleep;
     p->sent_room = RCX_SHM_SLOTS;
-    p->ring_out = (struct rcx_ring){
-        .bytes = out->ring, .size = p->lane->ring, .known = p->lane->ring};
+    p->ring_out = (struct rcx_ring){.bytes = out->ring,
+                                    .size = p->lane->settings.ring,
+                                    .known = p->lane->settings.ring};
 }
 
 void rcx_shm_channel_close(struct rcx_shm_channel *p)

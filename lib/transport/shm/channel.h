@@ -22,6 +22,7 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
+#include "core/iface/shm_settings.h"
 #include "core/iface/transport.h"
 #include "transport/shm/addr_map.h"
 
@@ -36,6 +37,9 @@ struct rcx_shm_slot {
 };
 _Static_assert(sizeof(struct rcx_shm_slot) == RCX_LINES,
                "a slot is a pair of lines");
+_Static_assert((int)RCX_SLOT_BYTES == (int)RCX_SHM_SHORT &&
+                   (int)RCX_PART_BYTES == (int)RCX_SHM_PART,
+               "settings fit slots and sinks");
 
 /* Initially zero. */
 struct rcx_shm_fifo {
@@ -62,11 +66,7 @@ struct rcx_cico {
 struct rcx_shm_lane {
     struct rcx_transport *transport;
     struct rcx_heap *heap;
-    size_t ring; /* bytes; a power of two */
-    size_t
-        cma_from; /* messages from this size on are read by CMA, if it works */
-    size_t mapped_from; /* messages from this size on are read where they
-                           are, if they are in a region */
+    struct rcx_shm_settings settings;
     struct rcx_addr_map regions; /* of this rank, that peers may map */
     struct rcx_region *gone;     /* withdrawn, and not all peers know */
     int ranks;

@@ -12,7 +12,7 @@ enum { UNIT = 4 * RCX_LINE, FETCHED_AHEAD = 4 << 10 };
 
 size_t rcx_shm_fifo_bytes(const struct rcx_shm_lane *lane)
 {
-    return sizeof(struct rcx_shm_fifo) + lane->ring;
+    return sizeof(struct rcx_shm_fifo) + lane->settings.ring;
 }
 
 /*

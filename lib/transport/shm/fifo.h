@@ -26,13 +26,7 @@ enum rcx_shm_slot_kind {
 };
 /* RETURNS: in how many parts of the ring, and of the slots, free room is
  * returned. */
-enum {
-    RCX_KIND_SHIFT = 28,
-    RCX_CHUNK_MOST = 128 << 10,
-    RCX_CHUNKS = 4, /* in a ring, at least */
-    RCX_RING_RETURNS = 4,
-    RCX_SLOT_RETURNS = 2
-};
+enum { RCX_KIND_SHIFT = 28, RCX_RING_RETURNS = 4, RCX_SLOT_RETURNS = 2 };
 
 struct rcx_rndv_header {
     uint64_t bytes;   /* total */
@@ -90,22 +84,10 @@ static inline void rcx_shm_publish(struct rcx_shm_channel *p,
     rcx_shm_store(p, &slot->head, rcx_shm_slot_head(p->sent++, kind, part));
 }
 
-/* The longest part. */
-static inline size_t rcx_shm_chunk(const struct rcx_shm_channel *p)
-{
-    const size_t most = p->lane->ring / RCX_CHUNKS;
-
-    return most < RCX_CHUNK_MOST ? most : RCX_CHUNK_MOST;
-}
-
 /* Longer messages are long messages. A message that fits a slot never is. */
 static inline size_t rcx_shm_eager_most(const struct rcx_shm_channel *p)
 {
-    const size_t chunk = rcx_shm_chunk(p), from = p->lane->cma_from;
-
-    if (from > chunk)
-        return chunk;
-    return from > RCX_SLOT_BYTES ? from - 1 : RCX_SLOT_BYTES;
+    return p->lane->settings.eager;
 }
 
 /* Two copies that overlap in the middle: no loop, no call. */

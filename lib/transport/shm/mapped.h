@@ -42,7 +42,7 @@ void rcx_region_close_all(struct rcx_shm_lane *lane);
 static inline struct rcx_region *rcx_region_of(const struct rcx_shm_lane *lane,
                                                const void *buffer, size_t bytes)
 {
-    return lane->regions.count == 0 || bytes < lane->mapped_from
+    return lane->regions.count == 0 || bytes < lane->settings.direct
                ? NULL
                : (struct rcx_region *)rcx_addr_map_find(
                      &lane->regions, (uintptr_t)buffer, bytes);

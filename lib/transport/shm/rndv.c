@@ -13,6 +13,12 @@ enum { PIECE = 256 << 10 };
 
 /* ---- Sending ------------------------------------------------------------- */
 
+/* Of a long message, which is longer. */
+static size_t first_part(const struct rcx_shm_lane *lane)
+{
+    return lane->settings.eager - lane->settings.eager % RCX_PART_BYTES;
+}
+
 /* Send the first part or a request to send. */
 bool rcx_rndv_send_start(struct rcx_shm_channel *p, struct rcx_message *m)
 {
@@ -22,8 +28,9 @@ bool rcx_rndv_send_start(struct rcx_shm_channel *p, struct rcx_message *m)
         .address = (uintptr_t)rcx_shm_msg(m)->buffer};
     struct rcx_region *region =
         rcx_region_of(p->lane, rcx_shm_msg(m)->buffer, rcx_shm_msg(m)->room);
-    const bool is_read = region || rcx_shm_msg(m)->room >= p->lane->cma_from;
-    const size_t part = is_read ? 0 : rcx_shm_chunk(p);
+    const bool is_read =
+        region || rcx_shm_msg(m)->room >= p->lane->settings.cma;
+    const size_t part = is_read ? 0 : first_part(p->lane);
     bool has_begun = !region || rcx_region_announce(p, region);
 
     if (has_begun)
@@ -49,7 +56,8 @@ static bool stream(struct rcx_shm_channel *p, struct rcx_message *m,
     while (rcx_shm_msg(m)->may_go_on &&
            rcx_shm_msg(m)->at < rcx_shm_msg(m)->room) {
         const size_t left = rcx_shm_msg(m)->room - rcx_shm_msg(m)->at;
-        const size_t part = left < rcx_shm_chunk(p) ? left : rcx_shm_chunk(p);
+        const size_t chunk = p->lane->settings.chunk;
+        const size_t part = left < chunk ? left : chunk;
 
         if (!rcx_shm_put(p, rcx_shm_msg(m)->key, RCX_SLOT_REST,
                          rcx_shm_msg(m)->buffer

@@ -9,7 +9,6 @@
 
 #include "core/iface/peer.h"
 #include "transport/node/caps.h"
-#include "transport/node/cma.h"
 #include "transport/node/network.h"
 #include "transport/ucp/adjust.h"
 
@@ -30,8 +29,8 @@ enum { MOST_UNACKED = 16384, LEAST_AUTO = 1024 };
 /*
  * UCX changes from eager messages to rendezvous at 8 KB in shared memory. In a
  * rendezvous both ranks must run, which is slow if ranks share cores; and its
- * copy may be slow (cma.h). Then a whole segment is sent eagerly; else up to 16
- * KB, where both cost the same (docs/results/index.md).
+ * copy may be slow (node/figures.h). Then a whole segment is sent eagerly; else
+ * up to 16 KB, where both cost the same (docs/results/index.md).
  */
 static const char *rendezvous_threshold(const struct rcx_node *node, int ranks)
 {
@@ -264,7 +263,6 @@ rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
         status = choose_devices(args, config, node);
     if (status != RCX_OK)
         return status;
-    node->cma_pays = !rcx_node_refuses_cma(node) && rcx_cma_pays(args->heap);
     if (args->ucx_watches_node)
         tell_price(args->log);
     if (!user_setting("TLS")) {

@@ -9,19 +9,10 @@
 #include <unistd.h>
 
 #include "core/iface/peer.h"
-#include "transport/shm/ring.h"
 #include "transport/shm/cico.h"
 #include "transport/ucp/worker.h"
 
-/* If ranks share cores, a sender that waits for a message to be read loses its
- * core, so only long messages are read. */
-enum {
-    AHEAD = 1 << 20,
-    READ_WHERE_IT_PAYS = 64 << 10,
-    READ_WHERE_TURNS_ARE_LONG = 512 << 10,
-    DIRECT = 4 << 10,
-    DIRECT_WHERE_TURNS_ARE_LONG = 256 << 10
-};
+enum { AHEAD = 1 << 20 };
 
 static struct rcx_shm_fifo *fifo_of(struct rcx_shm_segment *w, uint32_t index,
                                     const struct rcx_shm_lane *lane)
@@ -111,19 +102,18 @@ static const char *hindrance(const struct rcx_node *node, enum rcx_lanes lanes)
                                    "rank";
 }
 
-static ucs_status_t make_segment(struct ucp *u, const struct rcx_node *node)
+static ucs_status_t make_segment(struct ucp *u, const struct rcx_node *node,
+                                 const struct rcx_shm_settings *set)
 {
-    const bool turns_are_long = rcx_node_shares_cores(node);
-    const struct rcx_caches caches = rcx_caches_read();
+    const struct rcx_decide_facts facts = rcx_node_facts(node);
     struct rcx_ucp_lane *lane = &u->lane;
     ucs_status_t status;
 
     lane->plain_key_bytes = rcx_ucp_plain_key_bytes(u);
-    lane->base.ring =
-        rcx_ring_bytes(&caches, (size_t)node->group_ranks, turns_are_long);
-    lane->base.mapped_from =
-        turns_are_long ? DIRECT_WHERE_TURNS_ARE_LONG : DIRECT;
-    lane->base.cico.bytes = rcx_cico_bytes((size_t)node->group_ranks);
+    rcx_decide(&facts, set, &lane->base.settings);
+    u->base.turn_polls = lane->base.settings.polls;
+    if (lane->base.settings.cico != SIZE_MAX)
+        lane->base.cico.bytes = lane->base.settings.cico;
     status = rcx_ucp_memory_open(u, NULL,
                                  sizeof *lane->segment +
                                      (size_t)node->group_ranks *
@@ -139,12 +129,8 @@ static ucs_status_t make_segment(struct ucp *u, const struct rcx_node *node)
     lane->place.segment = (uintptr_t)lane->memory.at;
     lane->place.rkey_bytes = (uint32_t)lane->memory.key_bytes;
     lane->place.index = (uint32_t)node->group_index;
-    lane->place.ring = (uint32_t)lane->base.ring;
+    lane->place.ring = (uint32_t)lane->base.settings.ring;
     lane->place.sleeps = u->wakeup;
-    lane->base.cma_from = rcx_node_refuses_cma(node) ? SIZE_MAX
-                          : node->cma_pays           ? READ_WHERE_IT_PAYS
-                          : turns_are_long           ? READ_WHERE_TURNS_ARE_LONG
-                                                     : SIZE_MAX;
     return status;
 }
 
@@ -158,6 +144,21 @@ static void expect_lane_alone(struct ucp *u)
     u->base.ahead = AHEAD;
     if (!u->wakeup)
         u->base.doorbell = &u->lane.segment->doorbell;
+}
+
+static void tell_settings(const struct ucp *u, const struct rcx_node *node,
+                          rcx_log_level_t level)
+{
+    char origin[96], figures[320], settings[128];
+
+    if (level > u->log->level)
+        return;
+    rcx_log_line(u->log, level, "figures of this node, %s: %s",
+                 rcx_figures_origin(&node->figures, origin, sizeof origin),
+                 rcx_figures_print(&node->figures, figures, sizeof figures));
+    rcx_log_line(u->log, level, "settings of mapped memory: RCX_SHM=%s",
+                 rcx_shm_settings_print(&u->lane.base.settings, settings,
+                                        sizeof settings));
 }
 
 static void tell(const struct ucp *u, const struct rcx_node *node,
@@ -178,11 +179,14 @@ static void tell(const struct ucp *u, const struct rcx_node *node,
         rcx_log_line(u->log, level,
                      "%d ranks of this node send through mapped memory",
                      node->group_ranks);
+    if (!why)
+        tell_settings(u, node, level);
 }
 
 rcx_status_t rcx_ucp_lane_open(struct ucp *u, const struct rcx_node *node,
-                               enum rcx_lanes lanes)
+                               const struct rcx_transport_args *args)
 {
+    const enum rcx_lanes lanes = args->lanes;
     struct rcx_ucp_lane *lane = &u->lane;
     const size_t size = (size_t)u->boot->size;
     const char *why = hindrance(node, lanes);
@@ -208,7 +212,7 @@ rcx_status_t rcx_ucp_lane_open(struct ucp *u, const struct rcx_node *node,
         return rcx_fail(u->log, RCX_ERR_NOMEM,
                         "rcx_init: no memory for shared-memory messages");
     if (!why) {
-        const ucs_status_t status = make_segment(u, node);
+        const ucs_status_t status = make_segment(u, node, &args->shm);
 
         if (status != UCS_OK)
             why = ucs_status_string(status);

@@ -70,7 +70,7 @@ struct rcx_ucp_lane {
 /* Make a segment if possible and wanted. A reason against it is logged, and is
  * no error. */
 rcx_status_t rcx_ucp_lane_open(struct ucp *u, const struct rcx_node *node,
-                               enum rcx_lanes lanes);
+                               const struct rcx_transport_args *args);
 void rcx_ucp_lane_close(struct ucp *u);
 
 /* Decide whether peer has a channel. Connects nothing. */

@@ -121,7 +121,7 @@ void *rcx_ucp_get_memory(struct rcx_transport *t, void *at, size_t bytes)
     struct rcx_ucp_block *block;
     struct rcx_ucp_memory *m;
 
-    if (!u->lane.segment || bytes < u->lane.base.mapped_from ||
+    if (!u->lane.segment || bytes < u->lane.base.settings.direct ||
         u->lane.base.regions.count == BLOCKS_MOST)
         return NULL;
     block = rcx_heap_zalloc(u->heap, sizeof *block);

@@ -279,7 +279,7 @@ static rcx_status_t open(const struct rcx_transport_args *args,
     if (status == RCX_OK)
         status = open_worker(u);
     if (status == RCX_OK)
-        status = rcx_ucp_lane_open(u, &u->node, args->lanes);
+        status = rcx_ucp_lane_open(u, &u->node, args);
     if (status != RCX_OK)
         goto close_transport;
     *t_p = &u->base;

@@ -165,7 +165,8 @@ static rcx_status_t open_transport(struct rcx_context *context)
         .wakeup = context->sleeper.is_wanted,
         .watches_peers = context->config.watches_peers,
         .ucx_watches_node = context->config.ucx_watches_node,
-        .lanes = context->config.lanes};
+        .lanes = context->config.lanes,
+        .shm = context->config.shm};
 
     if (context->boot->size == 1)
         return rcx_transport_self.open(&args, &context->transport);

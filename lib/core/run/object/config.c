@@ -117,6 +117,11 @@ static bool parse_levels(const char *text, struct rcx_config *config)
     return true;
 }
 
+static bool parse_shm(const char *text, struct rcx_config *config)
+{
+    return rcx_shm_settings_parse(text, &config->shm, &config->refusal);
+}
+
 /* A path, or "none". */
 static bool parse_path(const char *text, char path[RCX_CONFIG_PATH])
 {
@@ -265,6 +270,14 @@ static const struct rcx_option others[] = {
          "that divide the ranks, if each is bound; else so many ranks of a node "
          "in a row share a socket, a NUMA domain, a cache",
      .parse = parse_levels},
+    {.name = "RCX_SHM",
+     .fallback = "auto",
+     .values =
+         "auto, or a list of ring=SIZE, chunk=SIZE, eager=SIZE, direct=SIZE, cma=SIZE, cico=SIZE, polls=NUMBER",
+     .doc =
+         "sizes at which messages through mapped memory take another way; auto: "
+         "by figures that are measured at start, see rcx_info --machine",
+     .parse = parse_shm},
     {.name = "RCX_CHECK",
      .fallback = "cheap",
      .values = "off, cheap or full",
@@ -543,11 +556,13 @@ void rcx_config_hash(const struct rcx_config *config,
     hashes[RCX_COLL_COUNT + 1] =
         config->check == RCX_CHECK_FULL; /* affects messages */
     hashes[RCX_COLL_COUNT + 2] = config->tuning.hash;
+    hashes[RCX_COLL_COUNT + 3] = rcx_shm_settings_hash(&config->shm);
 }
 
 const char *rcx_config_shared_name(int setting)
 {
-    static const char *const names[] = {"RCX_ORDER", "RCX_CHECK", "RCX_TUNING"};
+    static const char *const names[] = {"RCX_ORDER", "RCX_CHECK", "RCX_TUNING",
+                                        "RCX_SHM"};
 
     return setting < RCX_COLL_COUNT ? rcx_colls[setting].variable
                                     : names[setting - RCX_COLL_COUNT];

@@ -37,9 +37,10 @@ struct rcx_config {
     bool ucx_watches_node;
     bool accepts_minority; /* members that are cut off go on by themselves */
     enum rcx_lanes lanes;
-    bool finds_levels;          /* within nodes, by what ranks are bound to */
-    int per_group[RCX_LEVELS];  /* else: ranks of a group; 0: no such level */
-    char dump[RCX_CONFIG_PATH]; /* without ".RANK.json"; empty: no dumps */
+    struct rcx_shm_settings shm; /* that are set */
+    bool finds_levels;           /* within nodes, by what ranks are bound to */
+    int per_group[RCX_LEVELS];   /* else: ranks of a group; 0: no such level */
+    char dump[RCX_CONFIG_PATH];  /* without ".RANK.json"; empty: no dumps */
     enum rcx_check check;
     int64_t timeout_ns;
     bool timeout_is_set;
@@ -104,9 +105,10 @@ uint64_t rcx_config_lines_hash(const struct rcx_config *config,
 /*
  * Settings that decide which messages are sent, and so must be equal on all
  * ranks: a hash of each, and the name of its variable; NULL: none, it is equal
- * everywhere. First the methods by enum rcx_coll, then order, check, and rules.
+ * everywhere. First the methods by enum rcx_coll, then order, check, rules, and
+ * shared memory.
  */
-enum { RCX_SHARED_SETTINGS = RCX_COLL_COUNT + 3 };
+enum { RCX_SHARED_SETTINGS = RCX_COLL_COUNT + 4 };
 void rcx_config_hash(const struct rcx_config *config,
                      uint64_t hashes[RCX_SHARED_SETTINGS]);
 const char *rcx_config_shared_name(int setting);

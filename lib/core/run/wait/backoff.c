@@ -10,7 +10,8 @@
 #include "core/run/wait/progress.h"
 #include "core/run/wait/sleep.h"
 
-/* SPIN_POLLS take as long as yielding a core. After YIELDS yields it is checked
+/* SPIN_POLLS take as long as yielding a core, unless the transport knows
+ * better. After YIELDS yields it is checked
  * whether another task uses the core. */
 enum { SPIN_POLLS = 40, YIELDS = 64 };
 /* The kernel adds 50 us to the shortest sleep, except for real-time
@@ -134,10 +135,11 @@ bool rcx_should_spin(struct rcx_context *context)
 {
     const struct rcx_progress *p = &context->progress;
     struct rcx_transport *t = context->transport;
+    const unsigned polls = t->turn_polls ? (unsigned)t->turn_polls : SPIN_POLLS;
 
     return p->is_oversubscribed && !context->is_split &&
            (p->core_exclusive || (t->ops->peers_run && t->ops->peers_run(t))) &&
-           rcx_transport_poll(t, SPIN_POLLS);
+           rcx_transport_poll(t, polls);
 }
 
 bool rcx_back_off(struct rcx_context *context, struct rcx_idle_polls *idle,

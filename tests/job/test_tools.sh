@@ -344,7 +344,7 @@ ok $? "rcx_perf has --help and --version"
 # --- rcx_info ---
 
 run 0 "$info" --all && says_nothing && narrow && prints '^RCX [0-9]' && prints 'baseline  *available' \
-    && prints '^Environment variables' && prints '^Ops and types' && prints '^Algorithms' && ! prints '^Bootstraps'
+    && prints '^Environment variables' && prints '^Ops and types' && prints '^Algorithms' && prints '^Machine' && ! prints '^Bootstraps'
 ok $? "rcx_info --all prints all but the launcher"
 
 run 0 env RCX_ORDER=rank "$info" && says_nothing && narrow && [ "$(wc -l <"$out")" -lt 30 ] && prints '^RCX [0-9]' \
@@ -356,6 +356,13 @@ for option in --build --config --types --algorithms --launch; do
     run 0 "$info" $option && says_nothing && [ "$(grep -c '^[A-Z]' "$out")" -eq 1 ] && narrow || bad=1
 done
 ok $bad "each option prints its section alone"
+
+run 0 "$info" --machine --ranks 3 && says_nothing && narrow && lines '^Machine$' 1 && lines '^Figures, ' 1 \
+    && prints '^  this process  *cpus [0-9]' && prints '^  process_vm_readv  *a call [0-9]* ns' \
+    && lines '^Decided for 3 ranks on [0-9]* cores*$' 1 && lines '^  RCX_SHM=ring=' 1 && ! prints '(set)' \
+    && decided=$(sed -n 's/^  RCX_SHM=//p' "$out") && run 0 env RCX_SHM="$decided" "$info" --machine --ranks 3 \
+    && says_nothing && lines "^  RCX_SHM=$decided\$" 1 && lines '(set)$' 6
+ok $? "rcx_info --machine prints places, figures, and what is decided, as RCX_SHM takes it"
 
 run 0 env RCX_ORDER=rank RCX_UCX_TLS=self "$info" -c && says_nothing && lines '^\* ' 2 \
     && prints '^\* RCX_ORDER  *rank  *(set; default auto)' && prints '^\* RCX_UCX_TLS  *self  *(set)'

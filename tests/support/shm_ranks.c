@@ -25,7 +25,9 @@ const struct mode modes[MODES] = {
     MODE(RING_LEAST, SIZE_MAX, .never_sleeps = true),
     MODE(RING_LEAST, 3 * RING, .never_sleeps = false),
     MODE(RING, RING / 4 + 1, .has_sinks = true),
-    MODE(RING_LEAST, SIZE_MAX, .has_sinks = true)};
+    MODE(RING_LEAST, SIZE_MAX, .has_sinks = true),
+    MODE(RING, SIZE_MAX, .eager = 1000, .has_sinks = true),
+    MODE(RING, 3 * RING, .eager = RCX_SHM_SHORT)};
 const struct mode in_parts = MODE(RING, SIZE_MAX, .has_sinks = false);
 const struct mode in_place = MODE(RING, RING / 4 + 1, .has_sinks = false);
 const struct mode sink_in_place = MODE(RING, RING / 4 + 1, .has_sinks = true);
@@ -62,15 +64,16 @@ static void open_rank(struct rank *r, const struct mode *mode)
 
     memset(r, 0, sizeof *r);
     r->heap = RCX_HEAP_INIT;
-    r->lane = (struct rcx_shm_lane){.transport = &r->transport,
-                                    .heap = &r->heap,
-                                    .settings = {.ring = mode->ring,
-                                                 .chunk = mode->ring,
-                                                 .eager = mode->ring,
-                                                 .direct = SIZE_MAX,
-                                                 .cma = mode->cma_from},
-                                    .reach = reach,
-                                    .wake = wake};
+    r->lane = (struct rcx_shm_lane){
+        .transport = &r->transport,
+        .heap = &r->heap,
+        .settings = {.ring = mode->ring,
+                     .chunk = mode->ring,
+                     .eager = mode->eager ? mode->eager : mode->ring,
+                     .direct = SIZE_MAX,
+                     .cma = mode->cma_from},
+        .reach = reach,
+        .wake = wake};
     rcx_shm_settings_limit(&r->lane.settings);
     r->lane.any_end = &r->lane.any;
     r->lane.cico = (struct rcx_cico){.at = r->cico, .bytes = CICO};

@@ -27,10 +27,11 @@ enum {
  * sinks, which store data in a changed form. */
 struct mode {
     size_t ring, cma_from;
+    size_t eager; /* longest eager message; 0: a chunk */
     bool never_sleeps;
     bool has_sinks; /* receives have a sink, and most sinks are ready */
 };
-enum { MODES = 6 };
+enum { MODES = 8 };
 extern const struct mode modes[MODES], in_parts, in_place, sink_in_place;
 
 struct rank {

@@ -205,6 +205,56 @@ static void missing_node_caps_are_a_reason_to_refuse(void **state)
     }
 }
 
+/* ---- Figures ------------------------------------------------------------- */
+
+/* Ranks 1 and 3 have measured; all must take the figures of rank 1, in any
+ * order of records. */
+static void all_ranks_take_the_figures_of_the_lowest_that_has_some(void **state)
+{
+    struct fixture f = all_usual();
+    struct rcx_node node;
+
+    (void)state;
+    for (int i = 1; i < RANKS; i += 2)
+        f.caps[i].figures = (struct rcx_node_figures){
+            .origin = RCX_FIGURES_MEASURED, .turn = 100 * i};
+    for (int i = 0; i < RANKS; i++) {
+        node = node_of_rank(&f, i);
+        assert_int_equal(node.measured_by, 1);
+        assert_true(node.figures.turn == 100);
+    }
+    rcx_node_begin(&node, 0, &f.caps[0]);
+    for (int i = RANKS - 1; i >= 0; i--)
+        rcx_node_add(&node, i, &f.caps[i]);
+    assert_int_equal(node.measured_by, 1);
+    assert_true(node.figures.turn == 100);
+    strcpy(f.caps[1].boot_id, "cafe"); /* another machine */
+    node = node_of_rank(&f, 0);
+    assert_int_equal(node.measured_by, 3);
+}
+
+/* Facts must be equal on all ranks, as they decide by them. */
+static void facts_are_those_of_all_ranks(void **state)
+{
+    struct fixture f = all_usual();
+
+    (void)state;
+    for (int i = 0; i < RANKS; i++)
+        CPU_SET(i % 3, &f.caps[i].cpus);
+    f.caps[2].reads_memory = 0;
+    f.caps[0].figures.origin = RCX_FIGURES_MEASURED;
+    for (int i = 0; i < RANKS; i++) {
+        const struct rcx_node node = node_of_rank(&f, i);
+        const struct rcx_decide_facts facts = rcx_node_facts(&node);
+
+        assert_int_equal(facts.figures.origin, RCX_FIGURES_MEASURED);
+        assert_int_equal(facts.ranks, RANKS);
+        assert_int_equal(facts.tasks, RANKS);
+        assert_int_equal(facts.cores, 3);
+        assert_false(facts.has_cma);
+    }
+}
+
 /* ---- Records of real processes ------------------------------------------- */
 
 static void node_caps_describe_the_process(void **state)
@@ -287,6 +337,7 @@ static void a_bootstrap_may_not_know_the_ranks_of_the_node(void **state)
     assert_ok(rcx_node_exchange_caps(&node, &boot, "/"));
     assert_false(node.is_known);
     assert_int_equal(node.ranks, 1);
+    assert_int_equal(node.figures.origin, RCX_FIGURES_USUAL); /* rank 3 */
     boot.ops = &one_more;
     assert_ok(rcx_node_exchange_caps(&node, &boot, "/"));
     assert_true(node.is_known);
@@ -306,6 +357,9 @@ int main(void)
         cmocka_unit_test(a_rank_alone_on_its_node_is_refused_nothing),
         cmocka_unit_test(cores_are_shared_where_ranks_have_fewer_together),
         cmocka_unit_test(missing_node_caps_are_a_reason_to_refuse),
+        cmocka_unit_test(
+            all_ranks_take_the_figures_of_the_lowest_that_has_some),
+        cmocka_unit_test(facts_are_those_of_all_ranks),
         cmocka_unit_test(node_caps_describe_the_process),
         cmocka_unit_test(node_caps_show_that_a_process_is_not_dumpable),
         cmocka_unit_test(a_bootstrap_may_not_know_the_ranks_of_the_node),

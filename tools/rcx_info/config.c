@@ -124,5 +124,5 @@ void info_print_changed(void)
         printf("  none\n");
     printf(
         "\nMore: --config all variables, --types ops and types, --algorithms, "
-        "--launch,\n--explain COLLECTIVE; rcx_info --help.\n");
+        "--machine,\n--launch, --explain COLLECTIVE; rcx_info --help.\n");
 }

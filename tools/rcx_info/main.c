@@ -29,6 +29,9 @@ static const char usage[] =
     "  -c, --config       the environment variables, and what they are set to\n"
     "  -t, --types        which op is defined on which type\n"
     "  -a, --algorithms   algorithms of each collective: order level, cost, source\n"
+    "  -m, --machine      caches, NUMA domains and sockets, what it costs to pass data\n"
+    "                     between cores, measured now, and what RCX_SHM=auto decides\n"
+    "                     by that for --ranks N (4) on the cores of this process\n"
     "  -l, --launch       what this process's launcher provides, and which transport\n"
     "                     reaches each other rank of its job; all ranks of the job\n"
     "                     must run this\n"
@@ -401,7 +404,8 @@ enum {
     ALGORITHMS = 1u << 3,
     LAUNCH = 1u << 4,
     EXPLAIN = 1u << 5,
-    CHANGED = 1u << 6
+    CHANGED = 1u << 6,
+    MACHINE = 1u << 7
 };
 
 /* Parse an option's number. Exits if it is not valid. */
@@ -437,6 +441,7 @@ static int parse(int argc, char **argv, struct info_question *q)
         {"config", no_argument, NULL, 'c'},
         {"types", no_argument, NULL, 't'},
         {"algorithms", no_argument, NULL, 'a'},
+        {"machine", no_argument, NULL, 'm'},
         {"launch", no_argument, NULL, 'l'},
         {"explain", required_argument, NULL, 'e'},
         {"bytes", required_argument, NULL, 'B'},
@@ -448,21 +453,24 @@ static int parse(int argc, char **argv, struct info_question *q)
         {"per-numa", required_argument, NULL, 'Y'},
         {"per-cache", required_argument, NULL, 'Z'},
         {"bound", no_argument, NULL, 'O'},
-        {"markdown", no_argument, NULL, 'm'},
+        {"markdown", no_argument, NULL, 'M'},
         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'V'},
         {NULL, 0, NULL, 0},
     };
     int sections = 0, option;
 
-    while ((option = getopt_long(argc, argv, "Actale:n:hV", names, NULL)) !=
+    while ((option = getopt_long(argc, argv, "Actamle:n:hV", names, NULL)) !=
            -1) {
         switch (option) {
-        case 'A': sections |= BUILD | CONFIG | TYPES | ALGORITHMS; break;
+        case 'A':
+            sections |= BUILD | CONFIG | TYPES | ALGORITHMS | MACHINE;
+            break;
         case 'b': sections |= BUILD; break;
         case 'c': sections |= CONFIG; break;
         case 't': sections |= TYPES; break;
         case 'a': sections |= ALGORITHMS; break;
+        case 'm': sections |= MACHINE; break;
         case 'l': sections |= LAUNCH; break;
         case 'e':
             sections |= EXPLAIN;
@@ -477,7 +485,7 @@ static int parse(int argc, char **argv, struct info_question *q)
         case 'Y': q->per_numa = number_of("--per-numa", optarg); break;
         case 'Z': q->per_cache = number_of("--per-cache", optarg); break;
         case 'O': q->bound = true; break;
-        case 'm': print_markdown(); exit(0);
+        case 'M': print_markdown(); exit(0);
         case 'h': fputs(usage, stdout); exit(0);
         case 'V': printf("rcx_info (RCX) %s\n", rcx_version()); exit(0);
         default: exit(2);
@@ -522,6 +530,8 @@ int main(int argc, char **argv)
     status = rcx_config_read(&config, &log);
     if (status == RCX_OK)
         status = rcx_config_load(&config, &heap, &log);
+    if (sections & MACHINE && status == RCX_OK)
+        info_print_machine(question.ranks, &config);
     if (sections & EXPLAIN && status == RCX_OK)
         said = info_explain(&question, &config);
     rcx_config_unload(&config, &heap);

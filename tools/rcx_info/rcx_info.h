@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Shared declarations of rcx_info. main.c has the command line and the tables,
- * config.c the environment variables, explain.c the option --explain.
+ * config.c the environment variables, explain.c the option --explain, machine.c
+ * the option --machine.
  */
 #ifndef RCX_TOOLS_RCX_INFO_RCX_INFO_H
 #define RCX_TOOLS_RCX_INFO_RCX_INFO_H
@@ -33,6 +34,10 @@ enum info_source info_read_option(const struct rcx_option *o,
 /* Print the environment variables: all, or those that are set. */
 void info_print_config(void);
 void info_print_changed(void);
+
+/* Print this machine's places and figures, and what that many ranks on the cpus
+ * of this process decide by them. */
+void info_print_machine(int ranks, const struct rcx_config *config);
 
 /* Print how the call would be carried out in this environment, and why. Returns
  * an exit status. */

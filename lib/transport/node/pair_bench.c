@@ -23,10 +23,10 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-/* BLOCK: as long as a usual chunk. CALL: a page, most of whose time is that of
- * the system call. */
+/* LINES: two, as a core may fetch them together. BLOCK: as long as a usual
+ * chunk. CALL: a page, most of whose time is that of the system call. */
 enum {
-    LINE = 64,
+    LINES = 128,
     BLOCK = 64 << 10,
     CALL = 4 << 10,
     LINE_SAMPLES = 6,
@@ -38,13 +38,12 @@ enum {
     LARGE_PAGE = 2 << 20,
     TURNS_NS = 500 * 1000, /* at most; a third task keeps the core longer */
     RING_MOST = 4 << 20,
-    PASSES_A_LOOK = 256, /* at the clock */
-    STACK = 256 << 10
+    PASSES_A_LOOK = 256 /* at the clock */
 };
 
 struct bench {
-    _Alignas(LINE) _Atomic unsigned passes; /* so far, by both threads */
-    _Alignas(LINE) _Atomic bool stops;
+    _Alignas(LINES) _Atomic unsigned passes; /* so far, by both threads */
+    _Alignas(LINES) _Atomic bool stops;
     bool has_far;
     _Atomic uint64_t until_ns;
     pthread_t thread;
@@ -53,7 +52,7 @@ struct bench {
     size_t ring_bytes;   /* in blocks; twice as long as a core's own cache */
     /* Of this thread, and of the other one, in small pages: what the kernel
      * takes for each page counts. */
-    _Alignas(LINE) unsigned char here[BLOCK], there[BLOCK];
+    _Alignas(LINES) unsigned char here[BLOCK], there[BLOCK];
 };
 
 /* One of the threads. passes: those that it expects. */
@@ -306,7 +305,6 @@ static bool start(struct bench *b, int cpu)
         return false;
     only(&cpus, cpu);
     pthread_attr_setaffinity_np(&attributes, sizeof cpus, &cpus);
-    pthread_attr_setstacksize(&attributes, STACK);
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
     good = pthread_create(&b->thread, &attributes, other_thread, b) == 0;
@@ -444,17 +442,18 @@ static int next_of(const cpu_set_t *cpus, int cpu)
     return -1;
 }
 
-/* The next cpu that is in from, and in none of inside (from 0: in all). */
+/* The next allowed cpu that is in a level, or that is not; preferred ones come
+ * first. -1: none, or the level is not known. */
 static int choose(int here, const cpu_set_t *allowed,
-                  const cpu_set_t *preferred, const cpu_set_t *within,
-                  bool is_inside)
+                  const cpu_set_t *preferred, const cpu_set_t *level,
+                  bool is_in_level)
 {
     cpu_set_t both, first;
 
-    if (CPU_COUNT(within) == 0)
+    if (CPU_COUNT(level) == 0)
         return -1;
-    CPU_AND(&both, allowed, within);
-    if (!is_inside)
+    CPU_AND(&both, allowed, level);
+    if (!is_in_level)
         CPU_XOR(&both, &both, allowed);
     CPU_AND(&first, &both, preferred);
     return next_of(CPU_COUNT(&first) > 0 ? &first : &both, here);
@@ -464,7 +463,7 @@ struct rcx_bench_cores rcx_bench_choose(int here, const struct rcx_levels *l,
                                         const cpu_set_t *allowed,
                                         const cpu_set_t *preferred)
 {
-    const cpu_set_t *const outwards[] = {&l->socket, &l->numa, &l->cache};
+    const cpu_set_t *const inwards[] = {&l->socket, &l->numa, &l->cache};
     struct rcx_bench_cores cores = {.here = here, .near = -1, .far = -1};
     cpu_set_t others, core = l->core;
 
@@ -472,11 +471,11 @@ struct rcx_bench_cores rcx_bench_choose(int here, const struct rcx_levels *l,
     CPU_AND(&others, allowed, &core);
     CPU_XOR(&others, &others, allowed); /* allowed, on other cores */
     for (int i = 2; i >= 0 && cores.near < 0; i--)
-        cores.near = choose(here, &others, preferred, outwards[i], true);
+        cores.near = choose(here, &others, preferred, inwards[i], true);
     if (cores.near < 0)
         cores.near = choose(here, &others, preferred, &others, true);
     for (int i = 0; i < 3 && cores.far < 0; i++)
-        cores.far = choose(here, &others, preferred, outwards[i], false);
+        cores.far = choose(here, &others, preferred, inwards[i], false);
     if (cores.far == cores.near)
         cores.far = -1;
     return cores;

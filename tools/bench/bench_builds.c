@@ -3,12 +3,14 @@
  * Compares builds of RCX:
  *
  *       bench_builds -n RANKS --coll NAME --bytes BYTES --rounds N [--memory]
- *                    [--fresh | --cold] LIBRARY...
+ *                    [--fresh | --cold] LIBRARY[@VARIABLE=VALUE]...
  *
  * Each process opens all libraries, each with its own context, and times them
  * in turn, a batch of calls each. So disturbances by the machine affect all of
  * them alike. Ratios are to the first library. The same library twice, as two
- * files, shows the noise: the placement of memory alone accounts for 3 %.
+ * files, shows the noise: the placement of memory alone accounts for 3 %. With
+ * a variable, as in librcx.so@RCX_SHM=chunk=64K, the context of that library is
+ * opened with it, so settings can be compared.
  *
  * --memory: buffers come from rcx_mem_alloc(). --fresh: the operand is written
  * before each call, and that time counts. --cold: between calls the operand and
@@ -139,8 +141,22 @@ static int find_buffers(struct library *l)
             l->mem_alloc(l->comm, space, &l->result) != RCX_OK);
 }
 
-static int open_library(const char *path, struct library *l)
+/* Cut "@VARIABLE=VALUE" off path, and set the variable. NULL: there is none. */
+static const char *set_variable(char *path)
 {
+    char *name = strchr(path, '@');
+    char *value = name ? strchr(name, '=') : NULL;
+
+    if (!value)
+        return NULL;
+    *name++ = *value++ = '\0';
+    setenv(name, value, 1);
+    return name;
+}
+
+static int open_library(char *path, struct library *l)
+{
+    const char *variable = set_variable(path);
     const rcx_params_t params = {.field_mask = RCX_PARAM_BOOTSTRAP,
                                  .bootstrap = {.rank = my_ranks->rank,
                                                .size = my_ranks->size,
@@ -164,6 +180,8 @@ static int open_library(const char *path, struct library *l)
         fprintf(stderr, "bench_builds: %s: is not a working librcx\n", path);
         return 1;
     }
+    if (variable)
+        unsetenv(variable);
     l->comm = l->world(l->context);
     return find_buffers(l);
 }

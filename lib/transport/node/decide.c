@@ -15,7 +15,7 @@
  * make no difference that can be seen.
  */
 enum {
-    CONTROL_NS = 80,
+    CONTROL_NS = 150,
     POLL_NS = 50,
     HAND_OVERS = 2 * 32,
     OWN_CHUNKS = 8,
@@ -57,9 +57,9 @@ static bool shares_cores(const struct rcx_decide_facts *f)
 /* ---- The ring ------------------------------------------------------------ */
 
 /* A line that a core writes again may still be in the reader's own cache, or
- * only in the cache that both share. Which costs less is measured. If both cost
- * about the same it is the shared one: there the ring keeps no other data from
- * the cores' own caches. */
+ * only in the cache that both share. Which costs less is measured. It is the
+ * shared one unless that is clearly slower: messages of a few KB gain more by
+ * it than blocks of 64 KB show. */
 static bool goes_beyond(const struct rcx_decide_facts *f)
 {
     const struct rcx_pair_figures *p = pair_of(f);
@@ -125,12 +125,11 @@ static double turn_of(const struct rcx_decide_facts *f)
     return shares_cores(f) ? f->figures.turn * (double)others : 0;
 }
 
-/* A sender whose message is read where it is waits for an answer. The answer
- * travels while this rank receives, so only the work counts; where cores are
- * shared also a turn of each side. */
+/* A sender whose message is read where it is waits for an answer: a line, a
+ * control message, and where cores are shared a turn of each side. */
 static double answer_of(const struct rcx_decide_facts *f)
 {
-    return CONTROL_NS + 2 * turn_of(f);
+    return pair_of(f)->line + CONTROL_NS + 2 * turn_of(f);
 }
 
 /* So long that handing it over is a small part of copying it. The reader copies
@@ -148,7 +147,9 @@ static size_t chunk_bytes(const struct rcx_decide_facts *f)
 }
 
 /* Reading a message where it is saves the copy into the ring, and costs an
- * answer. */
+ * answer. What it costs the next writer of that memory, whose lines the reader
+ * has then, depends on the program: much if it writes at once, nothing if it
+ * never does. */
 static size_t direct_bytes(const struct rcx_decide_facts *f)
 {
     return power_near(answer_of(f) / write_of(f), LEAST, READ_MOST);

@@ -251,10 +251,10 @@ static void far_cores_are_not_faster_than_near_ones(void **state)
 
 /* Two sockets of two caches of two cores of two threads: threads of core c are
  * c and c + 8. */
-static struct rcx_levels levels_of(const char *core, const char *cache,
-                                   const char *socket)
+static struct rcx_cpu_levels levels_of(const char *core, const char *cache,
+                                       const char *socket)
 {
-    struct rcx_levels l = {0};
+    struct rcx_cpu_levels l = {0};
 
     rcx_cpus_parse(core, &l.core);
     rcx_cpus_parse(cache, &l.cache);
@@ -263,8 +263,9 @@ static struct rcx_levels levels_of(const char *core, const char *cache,
     return l;
 }
 
-static void assert_cores(const struct rcx_levels *levels, const char *allowed,
-                         const char *preferred, int near, int far)
+static void assert_cores(const struct rcx_cpu_levels *levels,
+                         const char *allowed, const char *preferred, int near,
+                         int far)
 {
     cpu_set_t all, first;
     struct rcx_bench_cores cores;
@@ -279,7 +280,7 @@ static void assert_cores(const struct rcx_levels *levels, const char *allowed,
 
 static void near_cores_share_a_cache_and_far_ones_no_socket(void **state)
 {
-    const struct rcx_levels l = levels_of("0,8", "0-1,8-9", "0-3,8-11");
+    const struct rcx_cpu_levels l = levels_of("0,8", "0-1,8-9", "0-3,8-11");
 
     (void)state;
     assert_cores(&l, "0-15", "0-15", 1, 4);
@@ -293,7 +294,7 @@ static void near_cores_share_a_cache_and_far_ones_no_socket(void **state)
 
 static void threads_of_one_core_are_no_pair(void **state)
 {
-    const struct rcx_levels l = levels_of("0,8", "0-1,8-9", "0-3,8-11");
+    const struct rcx_cpu_levels l = levels_of("0,8", "0-1,8-9", "0-3,8-11");
 
     (void)state;
     assert_cores(&l, "0,8", "0,8", -1, -1);
@@ -302,7 +303,7 @@ static void threads_of_one_core_are_no_pair(void **state)
 
 static void unknown_levels_leave_one_pair_of_cores(void **state)
 {
-    const struct rcx_levels none = {0};
+    const struct rcx_cpu_levels none = {0};
 
     (void)state;
     assert_cores(&none, "0-3", "0-3", 1, -1);

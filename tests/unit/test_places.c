@@ -128,19 +128,19 @@ static void put_machine(const struct machine *m)
             "node/node%d/cpulist", i);
 }
 
-static bool levels_at(int cpu, struct rcx_levels *levels)
+static bool levels_at(int cpu, struct rcx_cpu_levels *levels)
 {
     char folder[128];
 
     snprintf(folder, sizeof folder, "%s/devices/system/cpu/cpu%d", root, cpu);
     if (here && access(folder, F_OK) != 0)
         put_cpu(here, cpu);
-    return rcx_levels_from_sys(root, cpu, levels);
+    return rcx_cpu_levels_from_sys(root, cpu, levels);
 }
 
 static struct rcx_place place_at(const char *list)
 {
-    struct rcx_levels levels;
+    struct rcx_cpu_levels levels;
     cpu_set_t cpus;
 
     assert_true(rcx_cpus_parse(list, &cpus));
@@ -166,7 +166,7 @@ static const struct machine epyc = {.cores = 64,
 
 static void cores_of_one_cache_of_many_have_its_lowest_cpu(void **state)
 {
-    struct rcx_levels levels;
+    struct rcx_cpu_levels levels;
 
     (void)state;
     put_machine(&epyc);
@@ -225,7 +225,7 @@ static const struct machine arm = {.cores = 16,
 
 static void a_cache_without_an_id_and_older_names_of_files_do(void **state)
 {
-    struct rcx_levels levels;
+    struct rcx_cpu_levels levels;
 
     (void)state;
     put_machine(&arm);
@@ -266,13 +266,13 @@ static void an_unknown_socket_is_none(void **state)
 
 static void a_container_without_files_has_no_places(void **state)
 {
-    struct rcx_levels levels;
+    struct rcx_cpu_levels levels;
 
     (void)state;
-    assert_false(rcx_levels_from_sys(root, 0, &levels));
+    assert_false(rcx_cpu_levels_from_sys(root, 0, &levels));
     assert_place(place_at("0"), 0, 0, 0);
-    assert_false(rcx_levels_from_sys("/no/such/folder", 0, &levels));
-    assert_false(rcx_levels_from_sys(root, -1, &levels));
+    assert_false(rcx_cpu_levels_from_sys("/no/such/folder", 0, &levels));
+    assert_false(rcx_cpu_levels_from_sys(root, -1, &levels));
 }
 
 /* Damaged files of one level do not hide the others. */
@@ -342,13 +342,13 @@ hwloc_tells_places_of_the_machine_that_its_variables_name(void **state)
 /* Where both know this machine they agree, as ranks may ask either. */
 static void hwloc_and_files_tell_the_same_of_this_machine(void **state)
 {
-    struct rcx_levels files, topology;
+    struct rcx_cpu_levels files, topology;
     const int cpu = sched_getcpu();
     cpu_set_t one;
 
     (void)state;
-    if (!rcx_levels_from_sys("/sys", cpu, &files) ||
-        !rcx_levels_from_hwloc(cpu, &topology))
+    if (!rcx_cpu_levels_from_sys("/sys", cpu, &files) ||
+        !rcx_cpu_levels_from_hwloc(cpu, &topology))
         skip();
     CPU_ZERO(&one);
     CPU_SET((size_t)cpu, &one);

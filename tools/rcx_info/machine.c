@@ -39,8 +39,8 @@ static void print_level(const char *name, uint32_t id, const cpu_set_t *cpus,
     print_line(label, text);
 }
 
-static void print_levels_of(const struct rcx_levels *l,
-                            const struct rcx_levels *before)
+static void print_levels_of(const struct rcx_cpu_levels *l,
+                            const struct rcx_cpu_levels *before)
 {
     if (l->socket_id != before->socket_id)
         print_level("socket", l->socket_id - 1, &l->socket, 0);
@@ -52,7 +52,8 @@ static void print_levels_of(const struct rcx_levels *l,
 }
 
 /* What is in no cache that cores share is looked at once per core. */
-static void remove_seen(cpu_set_t *rest, const struct rcx_levels *l, int cpu)
+static void remove_seen(cpu_set_t *rest, const struct rcx_cpu_levels *l,
+                        int cpu)
 {
     const cpu_set_t *seen = CPU_COUNT(&l->cache) > 0  ? &l->cache
                             : CPU_COUNT(&l->core) > 0 ? &l->core
@@ -66,14 +67,14 @@ static void remove_seen(cpu_set_t *rest, const struct rcx_levels *l, int cpu)
 
 static void print_levels(const cpu_set_t *cpus)
 {
-    struct rcx_levels before = {0};
+    struct rcx_cpu_levels before = {0};
     cpu_set_t rest = *cpus;
     int cpu;
 
     while ((cpu = rcx_cpus_lowest(&rest)) >= 0) {
-        struct rcx_levels levels;
+        struct rcx_cpu_levels levels;
 
-        rcx_levels_find(cpu, &levels);
+        rcx_cpu_levels_find(cpu, &levels);
         print_levels_of(&levels, &before);
         remove_seen(&rest, &levels, cpu);
         before = levels;

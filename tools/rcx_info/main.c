@@ -433,31 +433,32 @@ static size_t bytes_of(const char *text)
     exit(2);
 }
 
+static const struct option names[] = {
+    {"all", no_argument, NULL, 'A'},
+    {"build", no_argument, NULL, 'b'},
+    {"config", no_argument, NULL, 'c'},
+    {"types", no_argument, NULL, 't'},
+    {"algorithms", no_argument, NULL, 'a'},
+    {"machine", no_argument, NULL, 'm'},
+    {"launch", no_argument, NULL, 'l'},
+    {"explain", required_argument, NULL, 'e'},
+    {"bytes", required_argument, NULL, 'B'},
+    {"ranks", required_argument, NULL, 'n'},
+    {"nodes", required_argument, NULL, 'N'},
+    {"scattered", no_argument, NULL, 'S'},
+    {"cores", required_argument, NULL, 'C'},
+    {"per-socket", required_argument, NULL, 'X'},
+    {"per-numa", required_argument, NULL, 'Y'},
+    {"per-cache", required_argument, NULL, 'Z'},
+    {"bound", no_argument, NULL, 'O'},
+    {"markdown", no_argument, NULL, 'M'},
+    {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'V'},
+    {NULL, 0, NULL, 0},
+};
+
 static int parse(int argc, char **argv, struct info_question *q)
 {
-    static const struct option names[] = {
-        {"all", no_argument, NULL, 'A'},
-        {"build", no_argument, NULL, 'b'},
-        {"config", no_argument, NULL, 'c'},
-        {"types", no_argument, NULL, 't'},
-        {"algorithms", no_argument, NULL, 'a'},
-        {"machine", no_argument, NULL, 'm'},
-        {"launch", no_argument, NULL, 'l'},
-        {"explain", required_argument, NULL, 'e'},
-        {"bytes", required_argument, NULL, 'B'},
-        {"ranks", required_argument, NULL, 'n'},
-        {"nodes", required_argument, NULL, 'N'},
-        {"scattered", no_argument, NULL, 'S'},
-        {"cores", required_argument, NULL, 'C'},
-        {"per-socket", required_argument, NULL, 'X'},
-        {"per-numa", required_argument, NULL, 'Y'},
-        {"per-cache", required_argument, NULL, 'Z'},
-        {"bound", no_argument, NULL, 'O'},
-        {"markdown", no_argument, NULL, 'M'},
-        {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'},
-        {NULL, 0, NULL, 0},
-    };
     int sections = 0, option;
 
     while ((option = getopt_long(argc, argv, "Actamle:n:hV", names, NULL)) !=

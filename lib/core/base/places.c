@@ -130,7 +130,7 @@ static bool read_set(const char *root, int cpu, const char *name,
 
 /* Names are those of Linux 5.3, and older ones. */
 static void read_core_and_socket(const char *root, int cpu,
-                                 struct rcx_levels *l)
+                                 struct rcx_cpu_levels *l)
 {
     char text[32];
     long id;
@@ -149,7 +149,7 @@ static void read_core_and_socket(const char *root, int cpu,
         l->socket_id = (uint32_t)id + 1;
 }
 
-static void read_numa(const char *root, int cpu, struct rcx_levels *l)
+static void read_numa(const char *root, int cpu, struct rcx_cpu_levels *l)
 {
     char list[LIST];
     cpu_set_t domains;
@@ -170,8 +170,8 @@ static void read_numa(const char *root, int cpu, struct rcx_levels *l)
     CPU_ZERO(&l->numa);
 }
 
-void rcx_levels_add_cache(struct rcx_levels *l, const cpu_set_t *cpus,
-                          uint64_t bytes)
+void rcx_cpu_levels_add_cache(struct rcx_cpu_levels *l, const cpu_set_t *cpus,
+                              uint64_t bytes)
 {
     const bool is_in_domain =
         CPU_COUNT(&l->numa) == 0 || rcx_cpus_contain(&l->numa, cpus);
@@ -201,7 +201,7 @@ static uint64_t read_size(const char *root, int cpu, int cache)
     return *end == 'K' ? bytes << 10 : *end == 'M' ? bytes << 20 : bytes;
 }
 
-static void read_caches(const char *root, int cpu, struct rcx_levels *l)
+static void read_caches(const char *root, int cpu, struct rcx_cpu_levels *l)
 {
     for (int i = 0; i < CACHES; i++) {
         char text[32], name[64];
@@ -213,13 +213,14 @@ static void read_caches(const char *root, int cpu, struct rcx_levels *l)
         snprintf(name, sizeof name, "cache/index%d/shared_cpu_list", i);
         if (strncmp(text, "Instruction", 11) != 0 &&
             read_set(root, cpu, name, &cpus))
-            rcx_levels_add_cache(l, &cpus, read_size(root, cpu, i));
+            rcx_cpu_levels_add_cache(l, &cpus, read_size(root, cpu, i));
     }
 }
 
-bool rcx_levels_from_sys(const char *root, int cpu, struct rcx_levels *levels_p)
+bool rcx_cpu_levels_from_sys(const char *root, int cpu,
+                             struct rcx_cpu_levels *levels_p)
 {
-    struct rcx_levels *l = levels_p;
+    struct rcx_cpu_levels *l = levels_p;
 
     memset(l, 0, sizeof *l);
     if (cpu < 0 || cpu >= CPU_SETSIZE)
@@ -232,19 +233,20 @@ bool rcx_levels_from_sys(const char *root, int cpu, struct rcx_levels *levels_p)
 
 /* ---- Places -------------------------------------------------------------- */
 
-void rcx_levels_find(int cpu, struct rcx_levels *levels_p)
+void rcx_cpu_levels_find(int cpu, struct rcx_cpu_levels *levels_p)
 {
     const bool hwloc_first = getenv("HWLOC_XMLFILE") ||
                              getenv("HWLOC_SYNTHETIC") ||
                              getenv("HWLOC_FSROOT");
 
-    if (hwloc_first && rcx_levels_from_hwloc(cpu, levels_p))
+    if (hwloc_first && rcx_cpu_levels_from_hwloc(cpu, levels_p))
         return;
-    if (!rcx_levels_from_sys("/sys", cpu, levels_p) && !hwloc_first)
-        rcx_levels_from_hwloc(cpu, levels_p);
+    if (!rcx_cpu_levels_from_sys("/sys", cpu, levels_p) && !hwloc_first)
+        rcx_cpu_levels_from_hwloc(cpu, levels_p);
 }
 
-struct rcx_place rcx_place_of(const struct rcx_levels *l, const cpu_set_t *cpus)
+struct rcx_place rcx_place_of(const struct rcx_cpu_levels *l,
+                              const cpu_set_t *cpus)
 {
     struct rcx_place place = {0};
 
@@ -261,10 +263,10 @@ struct rcx_place rcx_place_of(const struct rcx_levels *l, const cpu_set_t *cpus)
 
 void rcx_place_find(const cpu_set_t *cpus, struct rcx_place *place_p)
 {
-    struct rcx_levels levels = {0};
+    struct rcx_cpu_levels levels = {0};
     const int lowest = rcx_cpus_lowest(cpus);
 
     if (lowest >= 0)
-        rcx_levels_find(lowest, &levels);
+        rcx_cpu_levels_find(lowest, &levels);
     *place_p = rcx_place_of(&levels, cpus);
 }

@@ -26,7 +26,7 @@ struct rcx_place {
  * known. cache: a cache that several cores share, within the NUMA domain; the
  * outermost one that does not serve the whole domain, if there is one.
  */
-struct rcx_levels {
+struct rcx_cpu_levels {
     cpu_set_t core, cache, numa, socket;
     uint32_t numa_id, socket_id; /* plus 1 */
     uint64_t own_bytes;          /* of the largest cache of the core alone */
@@ -36,18 +36,18 @@ struct rcx_levels {
 /* The place of these cpus in this machine. */
 void rcx_place_find(const cpu_set_t *cpus, struct rcx_place *place_p);
 /* The objects that hold cpu in this machine. */
-void rcx_levels_find(int cpu, struct rcx_levels *levels_p);
+void rcx_cpu_levels_find(int cpu, struct rcx_cpu_levels *levels_p);
 
 /* The same as files below root tell, which is "/sys" or like it. False: they
  * tell nothing of cpu. */
-bool rcx_levels_from_sys(const char *root, int cpu,
-                         struct rcx_levels *levels_p);
+bool rcx_cpu_levels_from_sys(const char *root, int cpu,
+                             struct rcx_cpu_levels *levels_p);
 /* The same as hwloc tells, of this machine or the one that its variables name.
  * False: it tells nothing, or is not compiled in. */
-bool rcx_levels_from_hwloc(int cpu, struct rcx_levels *levels_p);
+bool rcx_cpu_levels_from_hwloc(int cpu, struct rcx_cpu_levels *levels_p);
 
 /* The place of cpus, whose lowest one has these levels. */
-struct rcx_place rcx_place_of(const struct rcx_levels *levels,
+struct rcx_place rcx_place_of(const struct rcx_cpu_levels *levels,
                               const cpu_set_t *cpus);
 
 /* The lowest cpu of a set, or -1. */
@@ -63,7 +63,7 @@ const char *rcx_cpus_print(const cpu_set_t *cpus, char *text, size_t bytes);
 
 /* Note a cache of this size that serves these cpus. Caches of a cpu come from
  * the innermost outwards, when core and numa are known. */
-void rcx_levels_add_cache(struct rcx_levels *levels, const cpu_set_t *cpus,
-                          uint64_t bytes);
+void rcx_cpu_levels_add_cache(struct rcx_cpu_levels *levels,
+                              const cpu_set_t *cpus, uint64_t bytes);
 
 #endif

@@ -36,7 +36,8 @@ static void copy_set(hwloc_const_bitmap_t from, cpu_set_t *to)
         CPU_SET((size_t)cpu, to);
 }
 
-static void find_numa(hwloc_topology_t topology, int cpu, struct rcx_levels *l)
+static void find_numa(hwloc_topology_t topology, int cpu,
+                      struct rcx_cpu_levels *l)
 {
     hwloc_obj_t domain = NULL, next = NULL;
 
@@ -53,7 +54,7 @@ static void find_numa(hwloc_topology_t topology, int cpu, struct rcx_levels *l)
 
 /* Objects around a cpu come from the innermost outwards. hwloc leaves out a
  * core that is the same as its cpu. */
-static void find_around(hwloc_obj_t pu, struct rcx_levels *l)
+static void find_around(hwloc_obj_t pu, struct rcx_cpu_levels *l)
 {
     cpu_set_t set;
 
@@ -66,7 +67,7 @@ static void find_around(hwloc_obj_t pu, struct rcx_levels *l)
     for (hwloc_obj_t o = pu->parent; o; o = o->parent) {
         copy_set(o->cpuset, &set);
         if (hwloc_obj_type_is_dcache(o->type))
-            rcx_levels_add_cache(l, &set, o->attr->cache.size);
+            rcx_cpu_levels_add_cache(l, &set, o->attr->cache.size);
         if (o->type == HWLOC_OBJ_PACKAGE &&
             o->os_index != HWLOC_UNKNOWN_INDEX) {
             l->socket = set;
@@ -75,7 +76,7 @@ static void find_around(hwloc_obj_t pu, struct rcx_levels *l)
     }
 }
 
-bool rcx_levels_from_hwloc(int cpu, struct rcx_levels *levels_p)
+bool rcx_cpu_levels_from_hwloc(int cpu, struct rcx_cpu_levels *levels_p)
 {
     hwloc_topology_t topology;
     hwloc_obj_t pu;
@@ -95,7 +96,7 @@ bool rcx_levels_from_hwloc(int cpu, struct rcx_levels *levels_p)
 
 #else
 
-bool rcx_levels_from_hwloc(int cpu, struct rcx_levels *levels_p)
+bool rcx_cpu_levels_from_hwloc(int cpu, struct rcx_cpu_levels *levels_p)
 {
     (void)cpu, (void)levels_p;
     return false;

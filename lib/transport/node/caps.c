@@ -182,9 +182,9 @@ static void see(int rank, const void *bytes, void *node)
 struct rcx_decide_facts rcx_node_facts(const struct rcx_node *node)
 {
     const size_t cores = (size_t)CPU_COUNT(&node->cpus);
-    struct rcx_levels levels;
+    struct rcx_cpu_levels levels;
 
-    rcx_levels_from_sys("/sys", rcx_cpus_lowest(&node->cpus), &levels);
+    rcx_cpu_levels_from_sys("/sys", rcx_cpus_lowest(&node->cpus), &levels);
     return (struct rcx_decide_facts){
         .figures = node->figures,
         .ranks = (size_t)node->group_ranks,

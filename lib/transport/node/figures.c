@@ -38,7 +38,8 @@ static const double line_least = 2, line_most = 3000, byte_least = 0.002,
 
 /* What /sys does not tell, the C library may know; its figure of the last
  * cache may be that of all of them. */
-static void read_caches(struct rcx_node_figures *f, const struct rcx_levels *l)
+static void read_caches(struct rcx_node_figures *f,
+                        const struct rcx_cpu_levels *l)
 {
     long own = 0, shared = 0;
 
@@ -52,16 +53,16 @@ static void read_caches(struct rcx_node_figures *f, const struct rcx_levels *l)
                               : f->shared;
 }
 
-static void begin(struct rcx_node_figures *f, struct rcx_levels *levels)
+static void begin(struct rcx_node_figures *f, struct rcx_cpu_levels *levels)
 {
-    rcx_levels_from_sys("/sys", sched_getcpu(), levels);
+    rcx_cpu_levels_from_sys("/sys", sched_getcpu(), levels);
     *f = usual;
     read_caches(f, levels);
 }
 
 void rcx_figures_usual(struct rcx_node_figures *f)
 {
-    struct rcx_levels levels;
+    struct rcx_cpu_levels levels;
 
     begin(f, &levels);
 }
@@ -129,7 +130,7 @@ static bool find_allowed(const cpu_set_t *bound, cpu_set_t *allowed)
            rcx_cpus_contain(allowed, bound);
 }
 
-static enum rcx_figures_reason measure(const struct rcx_levels *levels,
+static enum rcx_figures_reason measure(const struct rcx_cpu_levels *levels,
                                        const cpu_set_t *bound,
                                        uint64_t until_ns,
                                        struct rcx_node_figures *f)
@@ -152,7 +153,7 @@ static enum rcx_figures_reason measure(const struct rcx_levels *levels,
 void rcx_figures_measure(struct rcx_node_figures *f)
 {
     const uint64_t start = rcx_now_ns();
-    struct rcx_levels levels;
+    struct rcx_cpu_levels levels;
     cpu_set_t bound;
 
     begin(f, &levels);

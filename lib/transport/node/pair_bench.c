@@ -459,7 +459,8 @@ static int choose(int here, const cpu_set_t *allowed,
     return next_of(CPU_COUNT(&first) > 0 ? &first : &both, here);
 }
 
-struct rcx_bench_cores rcx_bench_choose(int here, const struct rcx_levels *l,
+struct rcx_bench_cores rcx_bench_choose(int here,
+                                        const struct rcx_cpu_levels *l,
                                         const cpu_set_t *allowed,
                                         const cpu_set_t *preferred)
 {

@@ -21,7 +21,7 @@ struct rcx_bench_cores {
  * here. far: in another cache, NUMA domain and socket, if possible. No two are
  * threads of one core. */
 struct rcx_bench_cores rcx_bench_choose(int here,
-                                        const struct rcx_levels *levels,
+                                        const struct rcx_cpu_levels *levels,
                                         const cpu_set_t *allowed,
                                         const cpu_set_t *preferred);
 

@@ -41,10 +41,16 @@ static uint32_t nth_group(const struct rcx_boot *boot, int per_group)
     return per_group > 0 ? (uint32_t)(index / per_group) + 1 : 0;
 }
 
-static struct rcx_place place_of(const struct rcx_context *context)
+static struct rcx_place place_of(const struct rcx_context *context,
+                                 const cpu_set_t *cpus)
 {
     const int *per_group = context->config.per_group;
+    struct rcx_place place;
 
+    if (context->config.finds_levels) {
+        rcx_place_find(cpus, &place);
+        return place;
+    }
     return (struct rcx_place){
         .socket = nth_group(context->boot, per_group[RCX_LEVEL_SOCKET]),
         .numa = nth_group(context->boot, per_group[RCX_LEVEL_NUMA]),
@@ -65,7 +71,7 @@ static void describe_self(const struct rcx_context *context,
     h->node = node_of(context->boot, h);
     CPU_ZERO(&h->cpus);
     sched_getaffinity(0, sizeof h->cpus, &h->cpus);
-    h->place = place_of(context);
+    h->place = place_of(context, &h->cpus);
     rcx_config_hash(&context->config, h->settings);
     for (int i = 0; i < RCX_CONFIG_KINDS; i++)
         h->lines[i] =

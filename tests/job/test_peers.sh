@@ -94,6 +94,13 @@ run 0 "$build/tools/rcxrun" -n 2 "$build/tools/bench/bench_rcx" --coll scan --si
     && run 2 "$source/tools/bench_peers" --build "$build" --colls scam && grep -q "colls.*'scam'" "$err"
 ok $? "a collective is named, and one that is none is refused"
 
+# three blocks of 16 bytes are within 48, of 64 are not
+run 0 "$build/tools/rcxrun" -n 3 "$build/tools/bench/bench_rcx" --coll alltoall,sendrecv,alltoallv,allreduce --sizes 16,64 \
+    --total 48 --uneven --time 0.001 \
+    && [ "$(sed -E 's/^([0-9]+) .*/\1/; /^# (version|ranks|cores)/d' "$out" | xargs)" \
+        = "# coll alltoall 16 # lacks sendrecv # coll alltoallv 16 # coll allreduce 16 64" ]
+ok $? "several collectives are measured in one run, and sizes of too many bytes are left out"
+
 library=$(realpath "$build/lib/librcx.so")
 cp "$library" ./other.so
 run 0 "$build/tools/bench/bench_builds" -n 2 --bytes 64 --rounds 3 "$library" ./other.so \

@@ -22,6 +22,7 @@ static int init(int *argc, char ***argv)
 enum { MAX_RANKS = 4096 };
 static int counts[MAX_RANKS], displs[MAX_RANKS], ranks;
 static size_t cut_for = SIZE_MAX;
+static enum loop_coll cut_coll;
 
 static int size(void)
 {
@@ -40,7 +41,7 @@ static int is_too_large(const struct loop_call *c)
 
 static int cut(const struct loop_call *c)
 {
-    if (c->count == cut_for)
+    if (c->count == cut_for && c->coll == cut_coll)
         return 0;
     ranks = size();
     if (ranks > MAX_RANKS || is_too_large(c))
@@ -50,6 +51,7 @@ static int cut(const struct loop_call *c)
         displs[i] = (int)c->displs[i];
     }
     cut_for = c->count;
+    cut_coll = c->coll;
     return 0;
 }
 

@@ -16,7 +16,6 @@
  * Data are small integers, so sums are exact in any order and bracketing.
  */
 
-#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,53 +25,15 @@
 
 #include "core/sched/algo.h"
 #include "loop.h"
-
-/* Name of each collective, and its row in core/sched/coll.c. */
-static const struct {
-    const char *name;
-    enum rcx_coll row;
-    int has_counts; /* takes a count for each block */
-} colls[LOOP_COLLS] = {
-    [LOOP_ALLREDUCE] = {"allreduce", RCX_COLL_ALLREDUCE, 0},
-    [LOOP_REDUCE] = {"reduce", RCX_COLL_REDUCE, 0},
-    [LOOP_REDUCE_SCATTER] = {"reduce_scatter", RCX_COLL_REDUCE_SCATTER, 1},
-    [LOOP_REDUCE_SCATTER_BLOCK] = {"reduce_scatter_block",
-                                   RCX_COLL_REDUCE_SCATTER, 0},
-    [LOOP_BARRIER] = {"barrier", RCX_COLL_BARRIER, 0},
-    [LOOP_BCAST] = {"bcast", RCX_COLL_BCAST, 0},
-    [LOOP_GATHER] = {"gather", RCX_COLL_GATHER, 0},
-    [LOOP_GATHERV] = {"gatherv", RCX_COLL_GATHER, 1},
-    [LOOP_SCATTER] = {"scatter", RCX_COLL_SCATTER, 0},
-    [LOOP_SCATTERV] = {"scatterv", RCX_COLL_SCATTER, 1},
-    [LOOP_ALLGATHER] = {"allgather", RCX_COLL_ALLGATHER, 0},
-    [LOOP_ALLGATHERV] = {"allgatherv", RCX_COLL_ALLGATHER, 1},
-    [LOOP_ALLTOALL] = {"alltoall", RCX_COLL_ALLTOALL, 0},
-    [LOOP_ALLTOALLV] = {"alltoallv", RCX_COLL_ALLTOALLV, 1},
-    [LOOP_SCAN] = {"scan", RCX_COLL_SCAN, 0},
-    [LOOP_EXSCAN] = {"exscan", RCX_COLL_EXSCAN, 0},
-    [LOOP_ALLREDUCE_MANY] = {"allreduce_many", RCX_COLL_ALLREDUCE, 0},
-    /* all blocks are empty except the partner's */
-    [LOOP_SENDRECV] = {"sendrecv", RCX_COLL_ALLTOALLV, 0},
-};
+#include "options.h"
+#include "pin.h"
 
 enum {
-    MAX_SIZES = 64,
     GAP = 16, /* elements between vectors of a list */
     MAX_BATCHES = 4,
     BATCH_MIN_ITERATIONS = 8, /* fewer would measure the barrier's skew */
     MIN_ITERATIONS = 3,
     MAX_ITERATIONS = 10000000
-};
-
-struct options {
-    enum loop_coll coll;
-    size_t bytes[MAX_SIZES];
-    int n_sizes;
-    double seconds;
-    unsigned limit;
-    int pin;
-    size_t vectors;
-    int uneven;
 };
 
 struct run {
@@ -103,147 +64,6 @@ static void die(const char *what)
     exit(1);
 }
 
-/* ---- Arguments ----------------------------------------------------------- */
-
-static int parse_sizes(const char *text, struct options *o)
-{
-    o->n_sizes = 0;
-    while (*text) {
-        char *end;
-        const unsigned long long bytes = strtoull(text, &end, 10);
-
-        if (end == text || (*end && *end != ',') || bytes < sizeof(float) ||
-            bytes % sizeof(float) || bytes > PTRDIFF_MAX ||
-            o->n_sizes == MAX_SIZES)
-            return -1;
-        o->bytes[o->n_sizes++] = (size_t)bytes;
-        text = *end ? end + 1 : end;
-    }
-    return o->n_sizes ? 0 : -1;
-}
-
-static int parse_seconds(const char *text, double *seconds_p)
-{
-    char *end;
-    const double seconds = strtod(text, &end);
-
-    if (end == text || *end || !(seconds > 0 && seconds < 1e6))
-        return -1;
-    *seconds_p = seconds;
-    return 0;
-}
-
-static int parse_coll(const char *text, struct options *o)
-{
-    for (int i = 0; i < LOOP_COLLS; i++)
-        if (!strcmp(text, colls[i].name)) {
-            o->coll = (enum loop_coll)i;
-            return 0;
-        }
-    return -1;
-}
-
-static int parse_vectors(const char *text, struct options *o)
-{
-    char *end;
-
-    o->vectors = strtoul(text, &end, 10);
-    return *end || o->vectors < 1 || o->vectors > LOOP_VECTORS ? -1 : 0;
-}
-
-/* Parse the options. Other arguments are left to the library. */
-static int parse(int argc, char **argv, struct options *o)
-{
-    double limit = 0;
-
-    *o = (struct options){.seconds = 0.2, .pin = 1, .vectors = 8};
-    parse_sizes("8,64,512,4096,16384,65536,262144,1048576,4194304,16777216", o);
-    for (int i = 1; i < argc; i++) {
-        const char *value = i + 1 < argc ? argv[i + 1] : "";
-        int bad = 0;
-
-        if (!strcmp(argv[i], "--coll"))
-            bad = parse_coll(value, o);
-        else if (!strcmp(argv[i], "--sizes"))
-            bad = parse_sizes(value, o);
-        else if (!strcmp(argv[i], "--time"))
-            bad = parse_seconds(value, &o->seconds);
-        else if (!strcmp(argv[i], "--limit"))
-            bad = parse_seconds(value, &limit);
-        else if (!strcmp(argv[i], "--vectors"))
-            bad = parse_vectors(value, o);
-        else if (!strcmp(argv[i], "--uneven"))
-            o->uneven = 1;
-        else if (!strcmp(argv[i], "--no-pin"))
-            o->pin = 0;
-        if (bad) {
-            fprintf(stderr, "bench: %s '%s' is not valid\n", argv[i], value);
-            return -1;
-        }
-    }
-    if (!rcx_coll_has_data(colls[o->coll].row)) {
-        o->bytes[0] = 0;
-        o->n_sizes = 1;
-    }
-    o->limit = limit > 0 && limit < 1 ? 1 : (unsigned)limit;
-    return 0;
-}
-
-/* ---- Pinning ------------------------------------------------------------- */
-
-/* The rank on this machine from the launcher's environment; -1: unknown. */
-static int rank_from_environment(void)
-{
-    static const char *const names[] = {
-        "BENCH_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
-        "PMI_RANK", "PMIX_RANK"};
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        const char *text = getenv(names[i]);
-
-        if (text)
-            return atoi(text);
-    }
-    return -1;
-}
-
-/* Whether cpu is the first hardware thread of its core. */
-static int is_core(int cpu)
-{
-    char path[96];
-    int first = cpu;
-    FILE *file;
-
-    snprintf(path, sizeof(path),
-             "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list",
-             cpu);
-    file = fopen(path, "r");
-    if (!file)
-        return 1;
-    if (fscanf(file, "%d", &first) != 1)
-        first = cpu;
-    fclose(file);
-    return first == cpu;
-}
-
-/* Pin this process to a hardware thread. Ranks are placed round robin over the
- * cores of mask, on the first hardware thread of each. */
-static void pin(const cpu_set_t *mask, int rank)
-{
-    int cores[CPU_SETSIZE], n = 0;
-    cpu_set_t one;
-
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, mask) && is_core(cpu))
-            cores[n++] = cpu;
-    if (n == 0 || rank < 0)
-        return;
-    CPU_ZERO(&one);
-    CPU_SET(cores[rank % n], &one);
-    if (sched_setaffinity(0, sizeof(one), &one) != 0)
-        perror("bench: sched_setaffinity");
-}
-
 /* ---- Blocks -------------------------------------------------------------- */
 
 static int partner_of(const struct run *r)
@@ -259,9 +79,9 @@ static size_t block_count(const struct run *r, size_t count, int rank, int i)
 
     if (r->call.coll == LOOP_SENDRECV)
         return i == (rank + r->size / 2) % r->size ? count : 0;
-    if (!r->uneven || !colls[r->call.coll].has_counts)
+    if (!r->uneven || !loop_colls[r->call.coll].has_counts)
         return count;
-    if (rcx_colls[colls[r->call.coll].row].is_local)
+    if (rcx_colls[loop_colls[r->call.coll].row].is_local)
         i += rank;
     return i % 2 ? count + more : count - more;
 }
@@ -319,7 +139,7 @@ static int is_gap(const struct run *r, size_t i)
 
 static void check(struct run *r)
 {
-    const enum rcx_coll row = colls[r->call.coll].row;
+    const enum rcx_coll row = loop_colls[r->call.coll].row;
     const int blocks = rcx_coll_has_blocks(row);
     const struct rcx_shape s = {
         .coll = row,
@@ -336,7 +156,7 @@ static void check(struct run *r)
         if (r->out[i] != want) {
             fprintf(stderr,
                     "bench: rank %d: %s: element %zu of %zu is %g, not %g\n",
-                    r->rank, colls[r->call.coll].name, i, count,
+                    r->rank, loop_colls[r->call.coll].name, i, count,
                     (double)r->out[i], (double)want);
             r->wrong = 1;
             return;
@@ -390,7 +210,7 @@ static double batch(struct run *r, long n)
         failed |= call(&r->call);
     seconds = now() - start;
     if (failed)
-        die(colls[r->call.coll].name);
+        die(loop_colls[r->call.coll].name);
     meet(r);
     check(r);
     return seconds;
@@ -482,7 +302,7 @@ static void release(const struct run *r)
 /* Set up the call for vectors, or blocks, of count elements. */
 static void prepare(struct run *r, enum loop_coll coll, size_t count)
 {
-    const struct rcx_coll_row *row = &rcx_colls[colls[coll].row];
+    const struct rcx_coll_row *row = &rcx_colls[loop_colls[coll].row];
     const size_t n = coll == LOOP_ALLREDUCE_MANY ? r->vectors : 0;
     const size_t vector = n ? n * (count + GAP) : count;
     const int partner = partner_of(r);
@@ -511,77 +331,133 @@ static void prepare(struct run *r, enum loop_coll coll, size_t count)
     }
 }
 
-static void print_header(const struct run *r)
+static void print_header(const struct run *r, const struct pin_cores *cores)
 {
     const char *version = r->peer->version();
 
-    printf("# version %.*s\n# ranks %d\n", (int)strcspn(version, "\n"), version,
-           r->size);
+    printf("# version %.*s\n# ranks %d\n# cores %d\n",
+           (int)strcspn(version, "\n"), version, r->size, cores->n);
     fflush(stdout);
 }
 
-static int measure_all(struct run *r, const struct options *o)
+static int lacks(const struct run *r, enum loop_coll coll)
+{
+    return !r->peer->colls[coll] || (coll == LOOP_SENDRECV && r->size % 2 != 0);
+}
+
+/* Bytes that a buffer of the collective takes at a size; 0: the size is left
+ * out. */
+static size_t buffer_bytes(const struct run *r, const struct loop_options *o,
+                           enum loop_coll coll, size_t bytes)
+{
+    const size_t ranks = (size_t)r->size;
+
+    if (coll == LOOP_ALLREDUCE_MANY)
+        return o->vectors * (bytes + GAP * sizeof(float));
+    if (!rcx_coll_has_blocks(loop_colls[coll].row))
+        return bytes;
+    /* a block of each rank, up to 1.5 times as long */
+    return o->total && bytes * ranks > o->total ? 0 : bytes * 2 * ranks;
+}
+
+static void allocate_all(struct run *r, const struct loop_options *o)
 {
     const size_t ranks = (size_t)r->size;
     size_t max = 0;
-    int wrong = 0;
 
-    r->vectors = o->vectors;
-    r->uneven = o->uneven;
+    for (int k = 0; k < o->n_colls; k++)
+        for (int i = 0; i < o->n_sizes; i++) {
+            const size_t bytes = buffer_bytes(r, o, o->colls[k], o->bytes[i]);
 
-    for (int i = 0; i < o->n_sizes; i++)
-        if (o->bytes[i] > max)
-            max = o->bytes[i];
-    if (rcx_coll_has_blocks(colls[o->coll].row))
-        max *= 2 * ranks; /* a block a rank, up to 1.5 times as long */
-    if (o->coll == LOOP_ALLREDUCE_MANY)
-        max = o->vectors * (max + GAP * sizeof(float));
+            if (bytes > max)
+                max = bytes;
+        }
     r->in = buffer(r->peer, max, 1);
     r->out = buffer(r->peer, max, 1);
     r->mine = buffer(r->peer, ranks, sizeof(float));
     r->all = buffer(r->peer, ranks, sizeof(float));
     r->counts = allocate(ranks, sizeof(size_t));
     r->displs = allocate(ranks + 1, sizeof(size_t));
+}
+
+/* Measure a collective at all sizes. Returns whether a result was wrong. */
+static int measure_coll(struct run *r, const struct loop_options *o,
+                        enum loop_coll coll)
+{
+    const int has_data = rcx_coll_has_data(loop_colls[coll].row);
+    int wrong = 0;
+
     if (r->rank == 0)
-        print_header(r);
-    for (int i = 0; i < o->n_sizes && !wrong; i++) {
-        prepare(r, o->coll, o->bytes[i] / sizeof(float));
+        printf("# %s %s\n", lacks(r, coll) ? "lacks" : "coll",
+               loop_colls[coll].name);
+    if (lacks(r, coll))
+        return 0;
+    for (int i = 0; i < (has_data ? o->n_sizes : 1) && !wrong; i++) {
+        const size_t bytes = has_data ? o->bytes[i] : 0;
+
+        if (has_data && buffer_bytes(r, o, coll, bytes) == 0)
+            continue;
+        prepare(r, coll, bytes / sizeof(float));
         wrong = measure(r);
     }
     return wrong;
 }
 
+/* Returns the exit status. */
+static int measure_all(struct run *r, const struct loop_options *o)
+{
+    int lacking = 0, wrong = 0;
+
+    allocate_all(r, o);
+    for (int k = 0; k < o->n_colls && !wrong; k++) {
+        lacking += lacks(r, o->colls[k]);
+        wrong = measure_coll(r, o, o->colls[k]);
+    }
+    return wrong ? 1 : lacking == o->n_colls ? LOOP_LACKS : 0;
+}
+
+static int has_any(const struct loop_peer *peer, const struct loop_options *o)
+{
+    for (int k = 0; k < o->n_colls; k++)
+        if (peer->colls[o->colls[k]])
+            return 1;
+    return 0;
+}
+
 int loop_main(int argc, char **argv, const struct loop_peer *peer)
 {
-    struct options o;
+    struct loop_options o;
     struct run r = {.peer = peer};
-    const int early = rank_from_environment();
-    cpu_set_t mask;
-    int wrong, lacks;
+    struct pin_cores cores;
+    const int early = pin_rank();
+    int status;
 
-    if (parse(argc, argv, &o))
+    if (loop_options_parse(argc, argv, &o))
         return 2;
-    if (!peer->colls[o.coll])
+    if (!has_any(peer, &o))
         return LOOP_LACKS;
     alarm(o.limit);
+    pin_cores_find(&cores);
     /* before init(), so that threads and memory of the library are placed
      * there */
-    o.pin = o.pin && sched_getaffinity(0, sizeof(mask), &mask) == 0;
     if (o.pin)
-        pin(&mask, early);
+        pin_to(&cores, early);
     if (peer->init(&argc, &argv))
         die("init");
     r.rank = peer->rank();
     r.size = peer->size();
     r.seconds = o.seconds;
+    r.vectors = o.vectors;
+    r.uneven = o.uneven;
     if (r.rank < 0 || r.size <= r.rank)
         die("rank");
     if (o.pin && r.rank != early)
-        pin(&mask, r.rank);
-    lacks = o.coll == LOOP_SENDRECV && r.size % 2 != 0;
-    wrong = lacks ? 0 : measure_all(&r, &o);
+        pin_to(&cores, r.rank);
+    if (r.rank == 0)
+        print_header(&r, &cores);
+    status = measure_all(&r, &o);
     if (peer->finalize())
         die("finalize");
     release(&r);
-    return lacks ? LOOP_LACKS : wrong ? 1 : 0;
+    return status;
 }

@@ -76,14 +76,15 @@ struct loop_peer {
 enum { LOOP_LACKS = 3 };
 
 /*
- * Time a collective of the library. Other arguments than these options are left
+ * Time collectives of the library. Other arguments than these options are left
  * in argv for peer->init():
  *
- *     --coll NAME      allreduce, or another of rcx.h; sendrecv: a message
+ *     --coll LIST      "allreduce,barrier", of rcx.h; sendrecv: a message
  *                      between each rank of the first half and one of the
  *                      second, and back; an operation is half a round trip
  *     --sizes LIST     bytes per vector, or per block where there are blocks,
  *                      "8,64,512"; a barrier has none
+ *     --total BYTES    leave out sizes at which a rank's blocks are more bytes
  *     --vectors N      vectors of allreduce_many, each of that size (8)
  *     --uneven         if blocks have a count each: 0.5 and 1.5 times the size
  *                      alternately
@@ -91,13 +92,15 @@ enum { LOOP_LACKS = 3 };
  *     --limit SECONDS  when to stop measuring: SIGALRM ends the process
  *     --no-pin         leave each rank where the launcher has put it
  *
- * Rank 0 prints "# version" and "# ranks" lines, and one line per size:
+ * Rank 0 prints "# version", "# ranks" and "# cores" lines, and for each
+ * collective "# coll NAME" and one line per size:
  *
  *     bytes count iterations seconds_per_op
  *
- * Returns the exit status: 0; 1 if the library failed or a result was wrong; 2
- * for wrong arguments; LOOP_LACKS if the library lacks the collective, or if
- * sendrecv has an odd number of ranks.
+ * A collective that the library lacks has "# lacks NAME"; so has sendrecv with
+ * an odd number of ranks. Returns the exit status: 0; 1 if the library failed
+ * or a result was wrong; 2 for wrong arguments; LOOP_LACKS if the library lacks
+ * all of the collectives.
  */
 int loop_main(int argc, char **argv, const struct loop_peer *peer);
 

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Arguments of the timing loop: collectives, sizes, times. Those of the library
+ * are not looked at.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "options.h"
+
+const struct loop_coll_row loop_colls[LOOP_COLLS] = {
+    [LOOP_ALLREDUCE] = {"allreduce", RCX_COLL_ALLREDUCE, 0},
+    [LOOP_REDUCE] = {"reduce", RCX_COLL_REDUCE, 0},
+    [LOOP_REDUCE_SCATTER] = {"reduce_scatter", RCX_COLL_REDUCE_SCATTER, 1},
+    [LOOP_REDUCE_SCATTER_BLOCK] = {"reduce_scatter_block",
+                                   RCX_COLL_REDUCE_SCATTER, 0},
+    [LOOP_BARRIER] = {"barrier", RCX_COLL_BARRIER, 0},
+    [LOOP_BCAST] = {"bcast", RCX_COLL_BCAST, 0},
+    [LOOP_GATHER] = {"gather", RCX_COLL_GATHER, 0},
+    [LOOP_GATHERV] = {"gatherv", RCX_COLL_GATHER, 1},
+    [LOOP_SCATTER] = {"scatter", RCX_COLL_SCATTER, 0},
+    [LOOP_SCATTERV] = {"scatterv", RCX_COLL_SCATTER, 1},
+    [LOOP_ALLGATHER] = {"allgather", RCX_COLL_ALLGATHER, 0},
+    [LOOP_ALLGATHERV] = {"allgatherv", RCX_COLL_ALLGATHER, 1},
+    [LOOP_ALLTOALL] = {"alltoall", RCX_COLL_ALLTOALL, 0},
+    [LOOP_ALLTOALLV] = {"alltoallv", RCX_COLL_ALLTOALLV, 1},
+    [LOOP_SCAN] = {"scan", RCX_COLL_SCAN, 0},
+    [LOOP_EXSCAN] = {"exscan", RCX_COLL_EXSCAN, 0},
+    [LOOP_ALLREDUCE_MANY] = {"allreduce_many", RCX_COLL_ALLREDUCE, 0},
+    /* all blocks are empty except the partner's */
+    [LOOP_SENDRECV] = {"sendrecv", RCX_COLL_ALLTOALLV, 0},
+};
+
+static int parse_sizes(const char *text, struct loop_options *o)
+{
+    o->n_sizes = 0;
+    while (*text) {
+        char *end;
+        const unsigned long long bytes = strtoull(text, &end, 10);
+
+        if (end == text || (*end && *end != ',') || bytes < sizeof(float) ||
+            bytes % sizeof(float) || bytes > PTRDIFF_MAX ||
+            o->n_sizes == LOOP_MAX_SIZES)
+            return -1;
+        o->bytes[o->n_sizes++] = (size_t)bytes;
+        text = *end ? end + 1 : end;
+    }
+    return o->n_sizes ? 0 : -1;
+}
+
+static int parse_seconds(const char *text, double *seconds_p)
+{
+    char *end;
+    const double seconds = strtod(text, &end);
+
+    if (end == text || *end || !(seconds > 0 && seconds < 1e6))
+        return -1;
+    *seconds_p = seconds;
+    return 0;
+}
+
+static int coll_of(const char *name, size_t length)
+{
+    for (int i = 0; i < LOOP_COLLS; i++)
+        if (strlen(loop_colls[i].name) == length &&
+            !memcmp(name, loop_colls[i].name, length))
+            return i;
+    return -1;
+}
+
+static int parse_colls(const char *text, struct loop_options *o)
+{
+    o->n_colls = 0;
+    do {
+        const size_t length = strcspn(text, ",");
+        const int coll = coll_of(text, length);
+
+        if (coll < 0 || o->n_colls == LOOP_COLLS)
+            return -1;
+        o->colls[o->n_colls++] = (enum loop_coll)coll;
+        text += length;
+    } while (*text++ == ',');
+    return 0;
+}
+
+static int parse_total(const char *text, struct loop_options *o)
+{
+    char *end;
+
+    o->total = strtoul(text, &end, 10);
+    return *end || o->total < 1 ? -1 : 0;
+}
+
+static int parse_vectors(const char *text, struct loop_options *o)
+{
+    char *end;
+
+    o->vectors = strtoul(text, &end, 10);
+    return *end || o->vectors < 1 || o->vectors > LOOP_VECTORS ? -1 : 0;
+}
+
+int loop_options_parse(int argc, char **argv, struct loop_options *o)
+{
+    double limit = 0;
+
+    *o = (struct loop_options){
+        .n_colls = 1, .seconds = 0.2, .pin = 1, .vectors = 8};
+    parse_sizes("8,64,512,4096,16384,65536,262144,1048576,4194304,16777216", o);
+    for (int i = 1; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : "";
+        int bad = 0;
+
+        if (!strcmp(argv[i], "--coll"))
+            bad = parse_colls(value, o);
+        else if (!strcmp(argv[i], "--sizes"))
+            bad = parse_sizes(value, o);
+        else if (!strcmp(argv[i], "--total"))
+            bad = parse_total(value, o);
+        else if (!strcmp(argv[i], "--time"))
+            bad = parse_seconds(value, &o->seconds);
+        else if (!strcmp(argv[i], "--limit"))
+            bad = parse_seconds(value, &limit);
+        else if (!strcmp(argv[i], "--vectors"))
+            bad = parse_vectors(value, o);
+        else if (!strcmp(argv[i], "--uneven"))
+            o->uneven = 1;
+        else if (!strcmp(argv[i], "--no-pin"))
+            o->pin = 0;
+        if (bad) {
+            fprintf(stderr, "bench: %s '%s' is not valid\n", argv[i], value);
+            return -1;
+        }
+    }
+    o->limit = limit > 0 && limit < 1 ? 1 : (unsigned)limit;
+    return 0;
+}

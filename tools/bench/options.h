@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Arguments of the timing loop, and the names of its collectives. */
+#ifndef RCX_TOOLS_BENCH_OPTIONS_H
+#define RCX_TOOLS_BENCH_OPTIONS_H
+
+#include <stddef.h>
+
+#include "core/sched/algo.h"
+#include "loop.h"
+
+enum { LOOP_MAX_SIZES = 64 };
+
+/* Name of each collective, and its row in core/sched/coll.c. */
+extern const struct loop_coll_row {
+    const char *name;
+    enum rcx_coll row;
+    int has_counts; /* takes a count for each block */
+} loop_colls[LOOP_COLLS];
+
+struct loop_options {
+    enum loop_coll colls[LOOP_COLLS];
+    int n_colls;
+    size_t bytes[LOOP_MAX_SIZES];
+    int n_sizes;
+    size_t total; /* most bytes of a rank's blocks; 0: any number */
+    double seconds;
+    unsigned limit;
+    int pin;
+    size_t vectors;
+    int uneven;
+};
+
+/* Parse the options that loop.h describes. Other arguments are left to the
+ * library. Returns non-zero, after a message, if one is not valid. */
+int loop_options_parse(int argc, char **argv, struct loop_options *o);
+
+#endif

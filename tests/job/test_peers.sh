@@ -11,30 +11,39 @@ source=$(realpath "$1")
 build=$(realpath "$2")
 cd "$scratch" || exit 2
 
-if ! command -v meson >/dev/null; then
-    echo "1..0 # SKIP needs meson"
-    exit 0
-fi
+# --- peers in folders of their own ---
 
-# a minimal installation of UCC 1.3, enough to be found
-mkdir -p ucc/include/ucc/api ucc/lib
+# bench OPTION...: a short run of allreduce
+bench() { "$source/tools/bench_peers" --build "$build" -p 2 --sizes 64 --rounds 1 --time 0.001 "$@"; }
+
+mkdir -p empty/lib ucc/include/ucc/api ucc/lib
 echo 'int ucc_finalize(void);' >ucc/include/ucc/api/ucc.h
-echo 'int ucc_finalize(void) { return 0; }' |
-    cc -shared -fPIC -x c - -o ucc/lib/libucc.so
+run 2 bench --prefix "none=$scratch/empty" && grep -q "has neither Open MPI, MPICH, Gloo nor UCC" "$err" \
+    && run 2 bench --prefix "$scratch/ucc" && grep -q "is not NAME=FOLDER" "$err" \
+    && run 2 bench --prefix "ucc=$scratch/ucc" && grep -q "there is a library 'ucc' already" "$err" \
+    && run 2 bench --prefix "old-ucc=$scratch/ucc" --peers old-ucc && grep -q "old-ucc in .* does not compile" "$err"
+ok $? "a folder without a peer is an error, and one whose program does not compile is told"
 
-# setup STATUS PREFIX
-setup() {
-    run "$1" meson setup "build$1" "$source" -Dtests=disabled \
-        -Dpeers=enabled -Ducc_prefix="$2"
-}
+# Debian's libraries, in a folder each
+mkdir -p gloo/include gloo/lib mpi/bin
+ln -s /usr/include/gloo gloo/include/gloo
+ln -s /usr/lib/libgloo.so gloo/lib/libgloo.so
+for name in mpicc mpirun ompi_info; do
+    ln -s "$(command -v "$name.openmpi" || echo /none)" "mpi/bin/$name"
+done
+bad=0
+if [ -e gloo/include/gloo/allreduce.h ]; then
+    run 0 bench --prefix "other-gloo=$scratch/gloo" --peers other-gloo --csv times.csv && ! grep -q Incomplete "$out" \
+        && grep -q '^2,allreduce,64,rcx,,0,[0-9.e-]*$' times.csv && grep -q '^2,allreduce,64,other-gloo,,0,[0-9.e-]*$' times.csv || bad=1
+fi
+ok $bad "a Gloo that is installed in a folder of its own is one more peer, and every time is written"
 
-setup 0 "$scratch/ucc" && grep -q '^ *peers *:.*\bucc\b' "$out" &&
-    meson introspect --targets build0 | grep -q '"bench_ucc"'
-ok $? "UCC is found by header and library in the folder that is named"
-
-rm ucc/lib/libucc.so
-setup 1 "$scratch/ucc" && grep -q "C shared or static library 'ucc' not found" "$out"
-ok $? "a folder without it is an error"
+if [ -e mpi/bin/ompi_info ]; then
+    run 0 bench --prefix "other=$scratch/mpi" --peers other --csv times.csv && ! grep -q Incomplete "$out" \
+        && [ "$(sed -n 's/^2,allreduce,64,other,\(.*\),0,.*/\1/p' times.csv | sort | xargs)" = "han ucx" ] \
+        && grep -q '^2,allreduce,64,other,,0,' times.csv || bad=1
+fi
+ok $bad "so is an Open MPI, with a setting for each component that it has"
 
 # --- runs ---
 

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The libraries that tools/bench_peers and tools/bench_elsewhere run: their
+programs, launchers and settings.
+
+Some are found when the build is configured. Others are in folders of their own,
+the prefixes that they were installed to; their programs are compiled here.
+"""
+import glob
+import os
+import shutil
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+
+# environment of every library: no messages that could disturb a measurement
+QUIET = {
+    "UCX_HANDLE_ERRORS": "none",
+    "UCX_WARN_UNUSED_ENV_VARS": "n",
+    "OMPI_MCA_btl_base_warn_component_unused": "0",
+}
+
+# also without the network cards that Open MPI looks for
+UCX_IN_OPEN_MPI = ["OMPI_MCA_pml=ucx", "OMPI_MCA_opal_common_ucx_tls=any",
+                   "OMPI_MCA_opal_common_ucx_devices=any"]
+
+# Collectives of Open MPI 5 and 6 that a priority puts before the default ones.
+COLL_IN_OPEN_MPI = ("xhc", "acoll", "han")
+
+# MPICH's collectives in shared memory, which have no cross-over of their own
+RELEASE_GATHER = [f"MPIR_CVAR_{coll}_POSIX_INTRA_ALGORITHM=release_gather"
+                  for coll in ("BARRIER", "BCAST", "REDUCE", "ALLREDUCE")]
+
+
+class Library:
+    """A library in its program. settings(p, cores) returns launchers by the
+    name of a setting; each is a list of words before the program."""
+
+    def __init__(self, title, program, settings, *, takes_n=False,
+                 arguments=(), kind=None, prefix=None):
+        self.title, self.program, self.settings = title, program, settings
+        self.takes_n = takes_n          # whether the program takes -n
+        self.arguments = list(arguments)
+        self.kind, self.prefix = kind, prefix
+
+    def command(self, launcher, p):
+        return (launcher + [self.program]
+                + (["-n", str(p)] if self.takes_n else []) + self.arguments)
+
+
+def find(*names):
+    for name in names:
+        if shutil.which(name):
+            return name
+    return names[0]
+
+
+# ---- Launchers --------------------------------------------------------------
+
+def with_environment(words, launcher):
+    return ["env"] + words + launcher if words else launcher
+
+
+def openmpi(mpirun, settings, forced=()):
+    """Open MPI's launchers in several settings: the default yields or not if
+    ranks share cores, and the settings of forced always yield then."""
+    def launchers(p, cores):
+        base = [mpirun, "--bind-to", "none", "-n", str(p)]
+        yields = []
+        if os.geteuid() == 0:
+            base.append("--allow-run-as-root")
+        if p > cores:
+            base.append("--oversubscribe")
+            yields = ["OMPI_MCA_mpi_yield_when_idle=1"]
+        found = {}
+        for name, words in settings.items():
+            if name not in forced:
+                found[name] = with_environment(words, base)
+            if yields:
+                found[" ".join(filter(None, (name, "yield")))] = (
+                    with_environment(words + yields, base))
+            elif name in forced:
+                found[name] = with_environment(words, base)
+        return found
+    return launchers
+
+
+def mpich(mpiexec):
+    def launchers(p, _cores):
+        base = [mpiexec, "-bind-to", "none", "-n", str(p)]
+        return {"": base,
+                "release_gather": with_environment(RELEASE_GATHER, base)}
+    return launchers
+
+
+def rcx(build):
+    rcxrun = os.path.join(build, "tools", "rcxrun")
+    return lambda p, _cores: {"": [rcxrun, "-n", str(p)]}
+
+
+def no_launcher(_p, _cores):
+    return {"": []}
+
+
+# ---- Libraries of the build -------------------------------------------------
+
+# Not peers: RCX with buffers of rcx_mem_alloc(), and processes that only load
+# and store.
+COMPARED = ("rcx-memory", "limit")
+
+
+def built(build):
+    """Return the libraries whose programs the build may have, by name."""
+    def program(name):
+        return os.path.join(build, "tools", "bench", name)
+
+    mpirun = find("mpirun.openmpi", "mpirun")
+    return {
+        "rcx": Library("RCX", program("bench_rcx"), rcx(build)),
+        "openmpi-ucx": Library("Open MPI ucx", program("bench_openmpi"),
+                               openmpi(mpirun, {"": UCX_IN_OPEN_MPI}),
+                               kind="openmpi"),
+        "openmpi": Library("Open MPI", program("bench_openmpi"),
+                           openmpi(mpirun, {"": []}), kind="openmpi"),
+        "mpich": Library("MPICH", program("bench_mpich"),
+                         mpich(find("mpirun.mpich", "mpiexec.hydra")),
+                         kind="mpich"),
+        "gloo": Library("Gloo", program("bench_gloo"), no_launcher,
+                        takes_n=True, kind="gloo"),
+        "ucc": Library("UCC", program("bench_ucc"), no_launcher,
+                       takes_n=True, kind="ucc"),
+        "rcx-memory": Library("RCX memory", program("bench_rcx"), rcx(build),
+                              arguments=["--memory"]),
+        "limit": Library("limit", program("bench_limit"), no_launcher,
+                         takes_n=True),
+    }
+
+
+# ---- Libraries in folders of their own --------------------------------------
+
+KINDS = {"bin/ompi_info": "openmpi", "bin/mpichversion": "mpich",
+         "include/gloo/allreduce.h": "gloo", "include/ucc/api/ucc.h": "ucc"}
+
+
+def kind_of(prefix):
+    for path, kind in KINDS.items():
+        if os.path.exists(os.path.join(prefix, path)):
+            return kind
+    return None
+
+
+def compiler_of(kind, prefix):
+    """Return the command that compiles and links the program of a kind."""
+    flags = ["-O2", "-g", "-D_GNU_SOURCE", f"-I{prefix}/include"]
+    folders = [folder for name in ("lib", "lib64")
+               for folder in [os.path.join(prefix, name)]
+               if os.path.isdir(folder)]
+    links = [word for folder in folders
+             for word in (f"-L{folder}", f"-Wl,-rpath,{folder}")]
+    if kind in ("openmpi", "mpich"):
+        return ([f"{prefix}/bin/mpicc"] + flags
+                + [os.path.join(HERE, "bench_mpi.c")], links)
+    if kind == "gloo":
+        return ([os.environ.get("CXX", "c++"), "-std=c++17"] + flags
+                + [os.path.join(HERE, "bench_gloo.cc")],
+                links + ["-lgloo", "-lpthread"])
+    return ([os.environ.get("CC", "cc")] + flags
+            + [os.path.join(HERE, "bench_ucc.c")], links + ["-lucc"])
+
+
+def compile_program(build, name, kind, prefix):
+    """Compile the program of a prefix, unless it is newer than all that it is
+    made of. Returns its path, or None after a message."""
+    folder = os.path.join(build, "tools", "bench")
+    program = os.path.join(folder, f"peer_{name}")
+    archives = [os.path.join(folder, f"libbench_{part}.a")
+                for part in ("loop", "ranks")]
+    command, links = compiler_of(kind, prefix)
+    made_of = archives + [command[-1]] + glob.glob(os.path.join(HERE, "*.h"))
+    made_of += [path for path in glob.glob(os.path.join(prefix, "lib*", "lib*.so"))]
+    made_of += [os.path.realpath(__file__)]
+    try:
+        if os.path.getmtime(program) > max(map(os.path.getmtime, made_of)):
+            return program
+    except OSError:
+        pass
+    done = subprocess.run(command + ["-o", program] + archives + links,
+                          capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        print(f"peers: {name} in {prefix} does not compile:\n"
+              + "\n".join(done.stderr.splitlines()[-8:]), file=sys.stderr)
+        return None
+    return program
+
+
+def components(prefix):
+    """Return the components of an Open MPI, as "coll:xhc"."""
+    text = subprocess.run([f"{prefix}/bin/ompi_info", "--parsable"],
+                          capture_output=True, text=True, check=False).stdout
+    return {":".join(line.split(":")[1:3]) for line in text.splitlines()
+            if line.startswith("mca:")}
+
+
+def openmpi_in(prefix):
+    """Return the settings of an Open MPI: its default, over UCX, and with each
+    of its newer collectives first."""
+    has = components(prefix)
+    settings = {"": []}
+    if "pml:ucx" in has:
+        settings["ucx"] = UCX_IN_OPEN_MPI
+    forced = {name: [f"OMPI_MCA_coll_{name}_priority=95"]
+              for name in COLL_IN_OPEN_MPI if f"coll:{name}" in has}
+    return openmpi(f"{prefix}/bin/mpirun", {**settings, **forced},
+                   ["ucx", *forced])
+
+
+def in_prefix(build, text):
+    """Return name and library of NAME=FOLDER, None for the library if its program
+    cannot be compiled. Raises ValueError if the text or the folder is wrong."""
+    name, equals, prefix = text.partition("=")
+    if not (equals and name.replace("-", "").replace(".", "").isalnum()):
+        raise ValueError(f"{text!r} is not NAME=FOLDER")
+    prefix = os.path.realpath(prefix)
+    kind = kind_of(prefix)
+    if not kind:
+        raise ValueError(f"{prefix} has neither Open MPI, MPICH, Gloo nor UCC")
+    program = compile_program(build, name, kind, prefix)
+    settings = (openmpi_in(prefix) if kind == "openmpi" else
+                mpich(f"{prefix}/bin/mpiexec") if kind == "mpich" else
+                no_launcher)
+    return name, program and Library(name, program, settings,
+                                     takes_n=settings is no_launcher,
+                                     kind=kind, prefix=prefix)

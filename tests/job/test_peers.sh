@@ -66,9 +66,14 @@ run 0 "$source/tools/bench_peers" --build "$build" -p 2 --colls all --sizes "8 6
     && ! grep -q Incomplete "$out" && [ "$(grep -c '^| bytes' "$out")" -eq 18 ] && lacks RCX ""
 ok $? "bench_peers runs every collective of RCX, and nothing fails"
 
-lacks "RCX memory" "" && lacks limit "reduce reduce_scatter reduce_scatter_block bcast gather gatherv scatter scatterv allgather \
-allgatherv alltoall alltoallv scan exscan allreduce_many sendrecv"
-ok $? "so does RCX with buffers of its own; the limit has allreduce and barrier"
+lacks "RCX memory" "" && lacks limit "reduce_scatter reduce_scatter_block gather gatherv scatter scatterv \
+allgatherv alltoallv scan exscan allreduce_many sendrecv"
+ok $? "so does RCX with buffers of its own; the limit has six collectives"
+
+# operands in a cache line, read in place, and in slices
+run 0 "$build/tools/bench/bench_limit" -n 3 --coll allreduce,reduce,barrier,bcast,allgather,alltoall --sizes 8,512,262144 \
+    --time 0.001 && [ "$(grep -c '^[0-9]' "$out")" -eq 16 ]
+ok $? "the limit is right on three ranks"
 
 bad=0
 for peer in "Open MPI" "Open MPI ucx" MPICH; do

@@ -32,9 +32,13 @@ RELEASE_GATHER = [f"MPIR_CVAR_{coll}_POSIX_INTRA_ALGORITHM=release_gather"
                   for coll in ("BARRIER", "BCAST", "REDUCE", "ALLREDUCE")]
 
 
+P = "{p}"   # in a launcher: the number of ranks
+
+
 class Library:
-    """A library in its program. settings(p, cores) returns launchers by the
-    name of a setting; each is a list of words before the program."""
+    """A library and its program. settings(shared) returns launchers by the name
+    of a setting; each is a list of words before the program. shared: ranks share
+    cores."""
 
     def __init__(self, title, program, settings, *, takes_n=False,
                  arguments=(), kind=None, prefix=None):
@@ -44,8 +48,9 @@ class Library:
         self.kind, self.prefix = kind, prefix
 
     def command(self, launcher, p):
-        return (launcher + [self.program]
-                + (["-n", str(p)] if self.takes_n else []) + self.arguments)
+        words = (launcher + [self.program]
+                 + (["-n", P] if self.takes_n else []) + self.arguments)
+        return [str(p) if word == P else word for word in words]
 
 
 def find(*names):
@@ -61,44 +66,41 @@ def with_environment(words, launcher):
     return ["env"] + words + launcher if words else launcher
 
 
-def openmpi(mpirun, settings, forced=()):
-    """Open MPI's launchers in several settings: the default yields or not if
-    ranks share cores, and the settings of forced always yield then."""
-    def launchers(p, cores):
-        base = [mpirun, "--bind-to", "none", "-n", str(p)]
-        yields = []
+YIELD = ["OMPI_MCA_mpi_yield_when_idle=1"]
+
+
+def openmpi(mpirun, settings, yielding=()):
+    """Open MPI's launchers. Where ranks share cores, each setting runs as it is and
+    with ranks that yield, those of yielding only with them."""
+    def launchers(shared):
+        base = [mpirun, "--bind-to", "none", "-n", P]
         if os.geteuid() == 0:
             base.append("--allow-run-as-root")
-        if p > cores:
-            base.append("--oversubscribe")
-            yields = ["OMPI_MCA_mpi_yield_when_idle=1"]
+        if not shared:
+            return {name: with_environment(words, base)
+                    for name, words in settings.items()}
+        base.append("--oversubscribe")
         found = {}
         for name, words in settings.items():
-            if name not in forced:
+            if name not in yielding:
                 found[name] = with_environment(words, base)
-            if yields:
-                found[" ".join(filter(None, (name, "yield")))] = (
-                    with_environment(words + yields, base))
-            elif name in forced:
-                found[name] = with_environment(words, base)
+            found[f"{name} yield".strip()] = with_environment(words + YIELD,
+                                                              base)
         return found
     return launchers
 
 
 def mpich(mpiexec):
-    def launchers(p, _cores):
-        base = [mpiexec, "-bind-to", "none", "-n", str(p)]
-        return {"": base,
-                "release_gather": with_environment(RELEASE_GATHER, base)}
-    return launchers
+    base = [mpiexec, "-bind-to", "none", "-n", P]
+    return lambda _shared: {
+        "": base, "release_gather": with_environment(RELEASE_GATHER, base)}
 
 
 def rcx(build):
-    rcxrun = os.path.join(build, "tools", "rcxrun")
-    return lambda p, _cores: {"": [rcxrun, "-n", str(p)]}
+    return lambda _shared: {"": [os.path.join(build, "tools", "rcxrun"), "-n", P]}
 
 
-def no_launcher(_p, _cores):
+def no_launcher(_shared):
     return {"": []}
 
 
@@ -177,8 +179,8 @@ def compile_program(build, name, kind, prefix):
                 for part in ("loop", "ranks")]
     command, links = compiler_of(kind, prefix)
     made_of = archives + [command[-1]] + glob.glob(os.path.join(HERE, "*.h"))
-    made_of += [path for path in glob.glob(os.path.join(prefix, "lib*", "lib*.so"))]
-    made_of += [os.path.realpath(__file__)]
+    made_of += glob.glob(os.path.join(prefix, "lib*", "lib*.so"))
+    made_of.append(os.path.realpath(__file__))
     try:
         if os.path.getmtime(program) > max(map(os.path.getmtime, made_of)):
             return program
@@ -211,7 +213,7 @@ def openmpi_in(prefix):
     forced = {name: [f"OMPI_MCA_coll_{name}_priority=95"]
               for name in COLL_IN_OPEN_MPI if f"coll:{name}" in has}
     return openmpi(f"{prefix}/bin/mpirun", {**settings, **forced},
-                   ["ucx", *forced])
+                   yielding=["ucx", *forced])
 
 
 def in_prefix(build, text):

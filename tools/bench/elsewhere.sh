@@ -10,7 +10,8 @@
 #   -o   where to write the times (rcx_times.csv)
 #   -t   time for all of it (420)
 #   -r   most rounds (50)
-#   -p   numbers of ranks (those of "16 8 4 2" that have a core each)
+#   -p   numbers of ranks (those of "16 8 4 2" that have a hardware thread
+#        each, on cores first)
 #   -c   collectives (allreduce bcast reduce barrier allgather alltoall)
 #   -s   bytes of a vector or of a block (8 to 16777216); blocks of all ranks together
 #        have at most 16777216
@@ -89,30 +90,32 @@ field()
     echo unknown
 }
 
-# The cores that this process may use, or fewer by the limit of a container.
+# The hardware threads that this process may use, or fewer by the limit of a
+# container, and how many are the first one of a core.
 count_cores()
 {
-    cores=0 quota=max period=1
+    cores=0 threads=0 quota=max period=1
     launch limit 1 --coll barrier --time 0.001 >"$scratch/out" 2>"$scratch/err" ||
         {
             echo "$0: this machine does not run the programs:" >&2
             cat "$scratch/out" "$scratch/err" >&2
             exit 1
         }
-    while read -r hash name value; do
-        [ "$hash $name" != "# cores" ] || cores=$value
+    while read -r hash name value _ more _; do
+        [ "$hash $name" != "# cores" ] || { cores=$value threads=$more; }
     done <"$scratch/out"
     if [ -r /sys/fs/cgroup/cpu.max ]; then
         read -r quota period </sys/fs/cgroup/cpu.max
     fi
-    if [ "$quota" != max ] && [ $((quota / period)) -lt "$cores" ]; then
-        cores=$((quota / period))
+    if [ "$quota" != max ] && [ $((quota / period)) -lt "$threads" ]; then
+        threads=$((quota / period))
     fi
 }
 
 describe()
 {
     echo "# $(field "model name" /proc/cpuinfo), $cores cores," \
+        "$threads threads," \
         "$(field MemTotal /proc/meminfo) of memory, $(uname -sr)," \
         "$(date -u +%Y-%m-%d)"
     echo "# /dev/shm: $(df -h --output=size,avail /dev/shm 2>&1 | tail -n 1);" \
@@ -152,8 +155,8 @@ failed=
 measure()
 {
     case "$failed" in *" $1@$2 "*) return ;; esac
-    # where ranks share cores, Open MPI's have to yield
-    OMPI_MCA_mpi_yield_when_idle=$(($2 > cores))
+    # where ranks share hardware threads, Open MPI's have to yield
+    OMPI_MCA_mpi_yield_when_idle=$(($2 > threads))
     export OMPI_MCA_mpi_yield_when_idle
     # shellcheck disable=SC2086  # lists of words
     launch "$1" "$2" --coll "$(comma $colls)" --sizes "$(comma $sizes)" \
@@ -173,11 +176,11 @@ count_cores
 ranks=$wanted
 if [ -z "$ranks" ]; then
     for p in 16 8 4 2; do
-        [ $p -gt "$cores" ] || ranks="$ranks $p"
+        [ $p -gt "$threads" ] || ranks="$ranks $p"
     done
 fi
 [ -n "$ranks" ] || {
-    echo "$0: this machine has one core only; -p 2 makes ranks share it" >&2
+    echo "$0: one hardware thread only; -p 2 makes ranks share it" >&2
     exit 1
 }
 describe >"$file" || exit 1

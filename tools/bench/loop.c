@@ -331,12 +331,13 @@ static void prepare(struct run *r, enum loop_coll coll, size_t count)
     }
 }
 
-static void print_header(const struct run *r, const struct pin_cores *cores)
+static void print_header(const struct run *r, const struct pin_cpus *cpus)
 {
     const char *version = r->peer->version();
 
-    printf("# version %.*s\n# ranks %d\n# cores %d\n",
-           (int)strcspn(version, "\n"), version, r->size, cores->n);
+    printf("# version %.*s\n# ranks %d\n# cores %d of %d threads\n",
+           (int)strcspn(version, "\n"), version, r->size, cpus->cores,
+           cpus->threads);
     fflush(stdout);
 }
 
@@ -428,7 +429,7 @@ int loop_main(int argc, char **argv, const struct loop_peer *peer)
 {
     struct loop_options o;
     struct run r = {.peer = peer};
-    struct pin_cores cores;
+    struct pin_cpus cpus;
     const int early = pin_rank();
     int status;
 
@@ -437,11 +438,11 @@ int loop_main(int argc, char **argv, const struct loop_peer *peer)
     if (!has_any(peer, &o))
         return LOOP_LACKS;
     alarm(o.limit);
-    pin_cores_find(&cores);
+    pin_cpus_find(&cpus);
     /* before init(), so that threads and memory of the library are placed
      * there */
     if (o.pin)
-        pin_to(&cores, early);
+        pin_to(&cpus, early);
     if (peer->init(&argc, &argv))
         die("init");
     r.rank = peer->rank();
@@ -452,9 +453,9 @@ int loop_main(int argc, char **argv, const struct loop_peer *peer)
     if (r.rank < 0 || r.size <= r.rank)
         die("rank");
     if (o.pin && r.rank != early)
-        pin_to(&cores, r.rank);
+        pin_to(&cpus, r.rank);
     if (r.rank == 0)
-        print_header(&r, &cores);
+        print_header(&r, &cpus);
     status = measure_all(&r, &o);
     if (peer->finalize())
         die("finalize");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Placement of ranks on cores: rank i on core i, on its first hardware thread,
- * round robin where there are more ranks than cores. All libraries are pinned
- * by this code, and not by their launchers.
+ * Placement of ranks on cores: rank i on the first hardware thread of core i,
+ * more ranks than cores on the other threads, and still more round robin. All
+ * libraries are pinned by this code, and not by their launchers.
  */
 #include <sched.h>
 #include <stdio.h>
@@ -44,26 +44,35 @@ static int is_core(int cpu)
     return first == cpu;
 }
 
-void pin_cores_find(struct pin_cores *cores)
+/* Add the hardware threads of mask that are the first of their core, or those
+ * that are not. */
+static void add_cpus(struct pin_cpus *cpus, const cpu_set_t *mask, int first)
+{
+    for (int cpu = 0; cpu < CPU_SETSIZE && cpus->threads < PIN_MAX_CPUS; cpu++)
+        if (CPU_ISSET(cpu, mask) && is_core(cpu) == first)
+            cpus->cpus[cpus->threads++] = cpu;
+}
+
+void pin_cpus_find(struct pin_cpus *cpus)
 {
     cpu_set_t mask;
 
-    cores->n = 0;
+    cpus->threads = cpus->cores = 0;
     if (sched_getaffinity(0, sizeof(mask), &mask) != 0)
         return;
-    for (int cpu = 0; cpu < CPU_SETSIZE && cores->n < PIN_MAX_CORES; cpu++)
-        if (CPU_ISSET(cpu, &mask) && is_core(cpu))
-            cores->cpus[cores->n++] = cpu;
+    add_cpus(cpus, &mask, 1);
+    cpus->cores = cpus->threads;
+    add_cpus(cpus, &mask, 0);
 }
 
-void pin_to(const struct pin_cores *cores, int rank)
+void pin_to(const struct pin_cpus *cpus, int rank)
 {
     cpu_set_t one;
 
-    if (cores->n == 0 || rank < 0)
+    if (cpus->threads == 0 || rank < 0)
         return;
     CPU_ZERO(&one);
-    CPU_SET(cores->cpus[rank % cores->n], &one);
+    CPU_SET(cpus->cpus[rank % cpus->threads], &one);
     if (sched_setaffinity(0, sizeof(one), &one) != 0)
         perror("bench: sched_setaffinity");
 }

@@ -3,21 +3,22 @@
 #ifndef RCX_TOOLS_BENCH_PIN_H
 #define RCX_TOOLS_BENCH_PIN_H
 
-enum { PIN_MAX_CORES = 1024 };
+enum { PIN_MAX_CPUS = 1024 };
 
-/* The first hardware thread of each core that this process may use. */
-struct pin_cores {
-    int n; /* 0: unknown */
-    int cpus[PIN_MAX_CORES];
+/* The hardware threads that this process may use: the first one of each core,
+ * then the others. */
+struct pin_cpus {
+    int cores, threads; /* 0: unknown */
+    int cpus[PIN_MAX_CPUS];
 };
 
-void pin_cores_find(struct pin_cores *cores);
+void pin_cpus_find(struct pin_cpus *cpus);
 
 /* The rank on this machine from the launcher's environment; -1: unknown. */
 int pin_rank(void);
 
-/* Pin this process to one core. Ranks are placed round robin. Does nothing if
- * the rank is negative. */
-void pin_to(const struct pin_cores *cores, int rank);
+/* Pin this process to one hardware thread. Ranks are placed round robin, on
+ * cores first. Does nothing if the rank is negative. */
+void pin_to(const struct pin_cpus *cpus, int rank);
 
 #endif

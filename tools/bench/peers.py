@@ -27,6 +27,11 @@ UCX_IN_OPEN_MPI = ["OMPI_MCA_pml=ucx", "OMPI_MCA_opal_common_ucx_tls=any",
 # Collectives of Open MPI 5 and 6 that a priority puts before the default ones.
 COLL_IN_OPEN_MPI = ("xhc", "acoll", "han")
 
+# Without XPMEM, xhc of August 2026 crashes in a reduction that is longer than what
+# it copies through shared memory.
+XHC_BY_COPIES = [f"OMPI_MCA_coll_xhc_{coll}_cico_max=16777216"
+                 for coll in ("reduce", "allreduce")]
+
 # MPICH's collectives in shared memory, which have no cross-over of their own
 RELEASE_GATHER = [f"MPIR_CVAR_{coll}_POSIX_INTRA_ALGORITHM=release_gather"
                   for coll in ("BARRIER", "BCAST", "REDUCE", "ALLREDUCE")]
@@ -212,6 +217,8 @@ def openmpi_in(prefix):
         settings["ucx"] = UCX_IN_OPEN_MPI
     forced = {name: [f"OMPI_MCA_coll_{name}_priority=95"]
               for name in COLL_IN_OPEN_MPI if f"coll:{name}" in has}
+    if "xhc" in forced and "smsc:xpmem" not in has:
+        forced["xhc"] += XHC_BY_COPIES
     return openmpi(f"{prefix}/bin/mpirun", {**settings, **forced},
                    yielding=["ucx", *forced])
 

@@ -68,13 +68,14 @@ int sim_print(const struct sim_options *o)
 /* ---- Main ---------------------------------------------------------------- */
 
 static const struct sim_command commands[] = {
-    {"print", "caprRneiNkS", NULL, true, sim_print},
-    {"cost", "capRneNABGPkS", "1..16", false, sim_cost},
-    {"verify", "capRnjkS", "1..16", false, sim_verify},
-    {"draw", "capRneNskS", NULL, true, sim_draw},
-    {"map", "capRemMoNABGskSCuU", "2..64", false, sim_map},
-    {"table1", "", "1", false, sim_table1},
-    {NULL, NULL, NULL, false, NULL},
+    {"print", "caprRneiNkS", NULL, true, false, sim_print},
+    {"cost", "capRneNABGPkS", "1..16", false, false, sim_cost},
+    {"verify", "capRnjkS", "1..16", false, false, sim_verify},
+    {"draw", "capRneNskS", NULL, true, false, sim_draw},
+    {"map", "capRemMoNABGskSCuU", "2..64", false, false, sim_map},
+    {"node", "capReNmMouHxLWTKv", "16,64", false, true, sim_node},
+    {"table1", "", "1", false, false, sim_table1},
+    {NULL, NULL, NULL, false, false, NULL},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands - 1 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The command line of rcx_sim: the usage text, and parsers of options.
+ * The command line of rcx_sim: parsers of options. usage.c has the help.
  */
 #include "rcx_sim/rcx_sim.h"
 
@@ -16,70 +16,6 @@
 #include "core/base/parse.h"
 #include "core/base/suggest.h"
 #include "core/sched/method.h"
-
-const char sim_usage[] =
-    "Usage: rcx_sim COMMAND [options]\n"
-    "Look at RCX's algorithms without running them: their schedules as they are,\n"
-    "and simulated on any number of ranks from 1 to 4194304, as memory allows.\n"
-    "\n"
-    "Commands\n"
-    "  print     the schedules, as text\n"
-    "  cost      the stated cost of each algorithm, and below it that of its\n"
-    "            schedules: rounds, elements sent and combined by the slowest rank,\n"
-    "            time\n"
-    "  verify    prove results, order level, deadlock freedom and cost, case by case\n"
-    "  draw      the schedules as a picture: rounds across, ranks down\n"
-    "  map       the fastest algorithm over ranks and bytes, by stated costs\n"
-    "  table1    Table 1 of Rabenseifner, Traeff 2004: printed, computed, simulated\n"
-    "\n"
-    "What is called\n"
-    "  -c, --coll NAME       allreduce (default), or another that\n"
-    "                        rcx_info --algorithms lists\n"
-    "  -a, --algo METHOD     NAME[:PARAMETER=VALUE,...], or all; may be repeated.\n"
-    "                        Default: all; print and draw need one.\n"
-    "                        rcx_info --algorithms lists them\n"
-    "  -p, --ranks LIST      as in 5 or 2..16 or 3,7,32..64, from 1 to 4194304;\n"
-    "                        print and draw take one number. Default: 1..16; map\n"
-    "                        2..64\n"
-    "  -n, --count N         elements of the vector, of all its blocks together.\n"
-    "                        Default: a number that gives equal blocks; verify\n"
-    "                        tries several\n"
-    "      --per-node N      ranks of a node, side by side; without it there are no\n"
-    "                        nodes, but verify tries several maps of them\n"
-    "      --scattered       with --per-node: ranks are dealt to nodes in turn\n"
-    "      --root RANK       of a rooted collective. Default: 0; verify tries several\n"
-    "      --elem BYTES      of an element (8); in verify an element has 32\n"
-    "      --non-commutative the op does not commute; verify tries both\n"
-    "      --in-place        print: the result replaces the operand, or its block;\n"
-    "                        verify tries all places of both\n"
-    "  -r, --rank RANK       print: of this rank alone, which takes the least memory\n"
-    "\n"
-    "What it costs: any unit of time, per message, byte sent and byte combined; the\n"
-    "default is what the library assumes, in seconds\n"
-    "      --alpha A, --beta B, --gamma G\n"
-    "      --paper           cost: a rank does not combine while it sends or receives\n"
-    "\n"
-    "map\n"
-    "      --min BYTES       (8), doubled up to\n"
-    "      --max BYTES       (16M)\n"
-    "      --order LEVEL     among algorithms of this level: loose (default), same,\n"
-    "                        rank, uniform, canonical\n"
-    "      --chosen          what RCX chooses, by its rules and prices; after it the\n"
-    "                        fastest if that is another one; and the ratio of their\n"
-    "                        costs\n"
-    "      --rules FILE      with the rules of RCX_TUNING=FILE, and the costs of the\n"
-    "                        machine that it describes\n"
-    "      --simulated       by costs of schedules instead of stated ones: includes\n"
-    "                        which messages go between nodes; slow\n"
-    "\n"
-    "Output\n"
-    "      --svg FILE        draw, map: into a file instead of as text\n"
-    "      --inject          verify: spoil a step, which must be found\n"
-    "  -h, --help            print this and exit\n"
-    "  -V, --version         print the version and exit\n"
-    "\n"
-    "Exit status: 0; 1 a case is not proved, memory runs out, or a file cannot be\n"
-    "written; 2 wrong usage.\n";
 
 void sim_print_and_exit(const char *text)
 {
@@ -147,6 +83,16 @@ __attribute__((noreturn)) static void refuse_name(const char *option,
         rcx_suggest_list(text, names, sizeof *names, offer, sizeof offer));
 }
 
+/* The number of text among names, which NULL ends. */
+static int parse_name(const char *option, const char *text,
+                      const char *const names[])
+{
+    for (int i = 0; names[i]; i++)
+        if (strcmp(text, names[i]) == 0)
+            return i;
+    refuse_name(option, text, "needs one of", names);
+}
+
 static enum rcx_coll parse_coll(const char *text)
 {
     const enum rcx_coll coll = rcx_coll_by_name(text);
@@ -164,11 +110,8 @@ static rcx_order_t parse_order(const char *text)
     const char *names[RCX_ORDER_CANONICAL + 2] = {NULL};
 
     for (int i = 0; i <= RCX_ORDER_CANONICAL; i++)
-        if (strcmp(text, rcx_order_name((rcx_order_t)i)) == 0)
-            return (rcx_order_t)i;
-    for (int i = 0; i <= RCX_ORDER_CANONICAL; i++)
         names[i] = rcx_order_name((rcx_order_t)i);
-    refuse_name("order", text, "needs one of", names);
+    return (rcx_order_t)parse_name("order", text, names);
 }
 
 /* ---- Ranks: "5", "2..16", "3,7,32..64" ----------------------------------- */
@@ -259,7 +202,8 @@ __attribute__((noreturn)) static void refuse_algo(const char *text,
     refuse_name("algo", text, what, known);
 }
 
-static void parse_method(const char *text, struct sim_options *o)
+/* segments: they may be set. */
+static void parse_method(const char *text, bool segments, struct sim_options *o)
 {
     struct rcx_refusal refusal = {.valid = ""};
     struct sim_method *m;
@@ -274,14 +218,16 @@ static void parse_method(const char *text, struct sim_options *o)
             sim_refuse("--algo %s: %s%s", text, refusal.valid, refusal.guess);
         refuse_algo(text, o->coll);
     }
-    if (!spec.algo || spec.preferred || spec.segment_bytes != SIZE_MAX ||
-        spec.window)
+    if (!spec.algo || spec.preferred ||
+        (!segments && (spec.segment_bytes != SIZE_MAX || spec.window)))
         sim_refuse("--algo %s: needs all or NAME[:PARAMETER=VALUE,...], of the "
                    "algorithm's own parameters",
                    text);
     add_method(spec.algo, o);
     m = &o->methods[o->method_count - 1];
     memcpy(m->params, spec.params, sizeof m->params);
+    m->segment_bytes = spec.segment_bytes == SIZE_MAX ? 0 : spec.segment_bytes;
+    m->window = spec.window ? spec.window : 2;
 }
 
 /* ---- The command line ---------------------------------------------------- */
@@ -310,6 +256,13 @@ static const struct option names[] = {
     {"simulated", no_argument, NULL, 'U'},
     {"svg", required_argument, NULL, 's'},
     {"inject", no_argument, NULL, 'j'},
+    {"machine", required_argument, NULL, 'H'},
+    {"placement", required_argument, NULL, 'x'},
+    {"lane", required_argument, NULL, 'L'},
+    {"many-way", no_argument, NULL, 'W'},
+    {"best", no_argument, NULL, 'T'},
+    {"counts", no_argument, NULL, 'K'},
+    {"csv", no_argument, NULL, 'v'},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
@@ -355,6 +308,27 @@ static void parse_how(int option, const char *value, struct sim_options *o)
     case 'U': o->simulated = true; break;
     case 's': o->svg = value; break;
     case 'j': o->inject = true; break;
+    }
+}
+
+static void parse_node(int option, const char *value, struct sim_options *o)
+{
+    static const char *const placements[] = {"compact", "scatter", NULL};
+    static const char *const lanes[] = {"copies", "once", "direct", NULL};
+
+    switch (option) {
+    case 'H': o->machine_file = value; break;
+    case 'x':
+        o->placement =
+            (enum node_placement)parse_name("placement", value, placements);
+        break;
+    case 'L':
+        o->lane.staging = (enum node_staging)parse_name("lane", value, lanes);
+        break;
+    case 'W': o->lane.many_way = true; break;
+    case 'T': o->best = true; break;
+    case 'K': o->counts = true; break;
+    case 'v': o->csv = true; break;
     }
 }
 
@@ -421,12 +395,13 @@ void sim_options_parse(const struct sim_command *command, int argc, char **argv,
             algos[algo_count++] = optarg;
         parse_what(option, optarg, o);
         parse_how(option, optarg, o);
+        parse_node(option, optarg, o);
     }
     if (optind < argc)
         sim_refuse("%s: not an option", argv[optind]);
     for (int i = 0; i < algo_count; i++) /* last, as they depend on --coll */
-        parse_method(algos[i], o);
-    if (algo_count == 0 && !command->one_method)
+        parse_method(algos[i], command->segments, o);
+    if (algo_count == 0 && !command->one_method && !command->segments)
         add_all(o);
     if (o->size_count == 0 && command->sizes)
         parse_sizes(command->sizes, o);

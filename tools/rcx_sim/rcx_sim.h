@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Shared declarations of rcx_sim. main.c has the commands and print, call.c
- * memory and calls, options.c the command line; each further command has a
- * file. */
+ * memory and calls, options.c the command line, usage.c the help; each further
+ * command has a file. */
 #ifndef RCX_TOOLS_RCX_SIM_RCX_SIM_H
 #define RCX_TOOLS_RCX_SIM_RCX_SIM_H
 
+#include "sim/node_model.h"
 #include "sim/timing.h"
 #include "prove.h"
 
@@ -16,6 +17,8 @@ enum { EXIT_USAGE = 2, METHOD_TEXT = 128 };
 struct sim_method {
     const struct rcx_algo *algo;
     int64_t params[RCX_PARAMS];
+    size_t segment_bytes; /* node: 0: no segments */
+    unsigned window;      /* node: segments in flight */
 };
 
 struct sim_options {
@@ -43,6 +46,10 @@ struct sim_options {
     const struct rcx_machine *prices;
     const char *svg;   /* file of the picture; NULL: text on stdout */
     const char *rules; /* file for RCX_TUNING; empty: RCX's own rules only */
+    const char *machine_file; /* of a node; NULL: not given */
+    enum node_placement placement;
+    struct node_lane lane; /* of methods that are not chosen */
+    bool best, counts, csv;
     struct rcx_heap *heap;
 };
 
@@ -51,6 +58,7 @@ struct sim_command {
     const char *accepts; /* letters of its options */
     const char *sizes;   /* default of --ranks; NULL: it must be given */
     bool one_method;     /* needs exactly one method and number of ranks */
+    bool segments; /* methods may have segments; none is given by default */
     int (*run)(const struct sim_options *o); /* returns the exit status */
 };
 
@@ -59,6 +67,7 @@ int sim_cost(const struct sim_options *o);
 int sim_verify(const struct sim_options *o);
 int sim_draw(const struct sim_options *o);
 int sim_map(const struct sim_options *o);
+int sim_node(const struct sim_options *o);
 int sim_table1(const struct sim_options *o);
 
 /* ---- The command line (rcx_sim/options.c) -------------------------------- */

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Predicts one method on a node: builds the schedules of its segments, and
+ * gives them to the node model.
+ */
+#include "rcx_sim/node.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/sched/method.h"
+#include "transport/shm/ring.h"
+
+size_t node_query_count(const struct node_query *q)
+{
+    const size_t count = (q->bytes + q->o->elem_bytes - 1) / q->o->elem_bytes;
+
+    return rcx_coll_has_blocks(q->o->coll) ? count * (size_t)q->size : count;
+}
+
+bool node_query_has_level(const struct node_query *q, int level)
+{
+    const struct node_machine *m = q->machine;
+    int groups = 0, first = -1;
+
+    for (int i = 0; i < q->size; i++) { /* a group's first rank counts it */
+        first = 0;
+        while (node_group(m, level, q->core[first]) !=
+               node_group(m, level, q->core[i]))
+            first++;
+        groups += first == i;
+    }
+    return groups > 1 && groups < q->size;
+}
+
+/* A map of ranks to the groups of a level. */
+static struct rcx_nodes *map_of(const struct node_query *q, int level)
+{
+    uint64_t *ids = sim_alloc(q->o, (size_t)q->size, sizeof *ids);
+    struct rcx_nodes *nodes;
+
+    for (int i = 0; i < q->size; i++)
+        ids[i] = (uint64_t)node_group(q->machine, level, q->core[i]);
+    nodes = rcx_nodes_create(q->o->heap, ids, q->size);
+    if (!nodes)
+        sim_exit_without_memory();
+    rcx_heap_free(q->o->heap, ids);
+    return nodes;
+}
+
+struct simulated_call node_query_call(const struct node_query *q,
+                                      const struct sim_method *m, int level)
+{
+    struct simulated_call call =
+        sim_call_of(q->o, m, q->size, node_query_count(q));
+
+    call.shape.cores = node_machine_cores(q->machine);
+    if (level < 0)
+        return call;
+    call.shape.nodes = map_of(q, level);
+    memcpy(call.shape.params, m->params, sizeof call.shape.params);
+    rcx_params_settle(m->algo, &call.shape, &rcx_machine_usual);
+    return call;
+}
+
+/* ---- Segments ------------------------------------------------------------ */
+
+struct pieces {
+    struct node_piece *list;
+    struct rcx_row *rows;
+    int count;
+};
+
+static void open_piece(struct pieces *p, int i,
+                       const struct simulated_call *call,
+                       const struct sim_options *o)
+{
+    struct simulated_call part = *call;
+    struct simulation *s = sim_alloc(o, 1, sizeof *s);
+
+    part.row = &p->rows[i];
+    p->list[i] = (struct node_piece){.s = s, .segments = p->rows[i].segments};
+    if (simulation_open(s, &part))
+        return;
+    if (s->lacks_memory)
+        sim_exit_without_memory();
+    fprintf(stderr, "rcx_sim: %s %s: %s\n", rcx_coll_name(o->coll),
+            call->algo->name, s->text);
+    exit(EXIT_FAILURE);
+}
+
+/* Cut the call as the library does. */
+static struct pieces cut(const struct simulated_call *call,
+                         const struct sim_method *m,
+                         const struct sim_options *o)
+{
+    const size_t elements = m->segment_bytes / o->elem_bytes;
+    const size_t limit = m->segment_bytes == 0          ? 0
+                         : elements == 0                ? 1
+                         : elements < call->shape.count ? elements
+                                                        : 0;
+    struct pieces p = {0};
+    struct rcx_cutter cutter;
+    struct rcx_row row;
+
+    if (rcx_cutter_open(&cutter, o->heap, &call->shape, limit) != RCX_OK)
+        sim_exit_without_memory();
+    while (rcx_cutter_next(&cutter, &row)) {
+        p.rows = sim_grow(o, p.rows, (size_t)p.count, 1, sizeof *p.rows);
+        p.rows[p.count++] = row;
+    }
+    rcx_cutter_close(&cutter);
+    p.list = sim_alloc(o, (size_t)p.count, sizeof *p.list);
+    for (int i = 0; i < p.count; i++)
+        open_piece(&p, i, call, o);
+    return p;
+}
+
+static void close_pieces(struct pieces *p, const struct sim_options *o)
+{
+    for (int i = 0; i < p->count; i++) {
+        simulation_close(p->list[i].s);
+        rcx_heap_free(o->heap, p->list[i].s);
+    }
+    rcx_heap_free(o->heap, p->list);
+    rcx_heap_free(o->heap, p->rows);
+}
+
+/* ---- Prediction ---------------------------------------------------------- */
+
+/* The machine, with the rings that the lane has for so many ranks. */
+static struct node_machine with_rings(const struct node_query *q)
+{
+    struct node_machine m = *q->machine;
+    const struct rcx_caches caches = {.own = m.level[0].cache,
+                                      .shared = m.level[m.cache_level].cache};
+
+    if (q->lane.staging != NODE_COPIES)
+        return m;
+    m.room = rcx_ring_bytes(&caches, (size_t)q->size, false);
+    m.chunk = m.room / 4 < 128 << 10 ? m.room / 4 : 128 << 10;
+    return m;
+}
+
+static void run(const struct node_query *q, const struct simulated_call *call,
+                struct node_answer *a)
+{
+    const struct node_machine machine = with_rings(q);
+    struct pieces pieces = cut(call, &a->method, q->o);
+    const struct node_call node = {.pieces = pieces.list,
+                                   .piece_count = pieces.count,
+                                   .window = a->method.window,
+                                   .core = q->core,
+                                   .machine = &machine,
+                                   .lane = q->lane};
+
+    if (!node_model_time(&node, &a->seconds)) {
+        if (pieces.list[0].s->lacks_memory)
+            sim_exit_without_memory();
+        fprintf(stderr, "rcx_sim: %s %s: %s\n", rcx_coll_name(q->o->coll),
+                call->algo->name, pieces.list[0].s->text);
+        exit(EXIT_FAILURE);
+    }
+    if (q->o->counts && !node_counts_find(&node, &a->counts))
+        sim_exit_without_memory();
+    close_pieces(&pieces, q->o);
+}
+
+struct node_answer node_predict(const struct node_query *q,
+                                const struct sim_method *m, int level)
+{
+    struct node_answer a = {.method = *m, .level = level, .seconds = INFINITY};
+    struct simulated_call call = node_query_call(q, m, level);
+
+    memcpy(a.method.params, call.shape.params, sizeof a.method.params);
+    if (a.method.window == 0)
+        a.method.window = 2;
+    if (rcx_algo_fits(m->algo, &call.shape) &&
+        rcx_algo_order(m->algo, &call.shape) >= q->o->order)
+        run(q, &call, &a);
+    proof_call_free(&call);
+    return a;
+}
+
+void node_answer_print(const struct node_query *q, const struct node_answer *a,
+                       char *text, size_t bytes)
+{
+    struct rcx_method m = {.algo = a->method.algo,
+                           .window = a->method.window,
+                           .segment =
+                               a->method.segment_bytes / q->o->elem_bytes};
+    size_t used;
+
+    memcpy(m.params, a->method.params, sizeof m.params);
+    rcx_method_print(&m, q->o->elem_bytes, text, bytes);
+    used = strlen(text);
+    if (a->level >= 0)
+        snprintf(text + used, bytes - used, " by %s",
+                 q->machine->level[a->level].name);
+}

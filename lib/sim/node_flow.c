@@ -70,18 +70,17 @@ static void use_memory(struct node_path *path, const struct node_machine *m,
 }
 
 void node_path_read(struct node_path *path, const struct node_machine *m,
-                    int from, int to, enum node_home home)
+                    int from, int to, double memory)
 {
     const double cached = m->level[node_apart(m, from, to)].read;
-    const double memory = m->level[m->memory_level].memory_read;
+    const double slower = fmin(cached, m->level[m->memory_level].memory_read);
 
     if (from == to)
         return;
-    path->seconds +=
-        1 / (home == NODE_MEMORY && memory < cached ? memory : cached);
+    path->seconds += (1 - memory) / cached + memory / slower;
     cross(path, m, from, to);
-    if (home == NODE_MEMORY)
-        use(path, m, m->memory_level, from, MEMORY, 1);
+    if (memory > 0)
+        use(path, m, m->memory_level, from, MEMORY, memory);
 }
 
 void node_path_take(struct node_path *path, const struct node_machine *m,
@@ -95,17 +94,19 @@ void node_path_take(struct node_path *path, const struct node_machine *m,
 }
 
 void node_path_own(struct node_path *path, const struct node_machine *m,
-                   int core, enum node_home home, double reads, double writes)
+                   int core, struct node_home home, double reads, double writes)
 {
     const double bytes = reads + 2 * writes; /* a line is read before it is
                                                 written, and written back */
 
-    if (home == NODE_CACHE) {
-        path->own += bytes / m->level[m->cache_level].cache_read;
-        use(path, m, m->cache_level, core, INSIDE, bytes);
-    } else if (home == NODE_MEMORY) {
-        path->own += bytes / m->level[m->memory_level].memory_read;
-        use_memory(path, m, core, reads, writes);
+    if (home.cache > 0) {
+        path->own += home.cache * bytes / m->level[m->cache_level].cache_read;
+        use(path, m, m->cache_level, core, INSIDE, home.cache * bytes);
+    }
+    if (home.memory > 0) {
+        path->own +=
+            home.memory * bytes / m->level[m->memory_level].memory_read;
+        use_memory(path, m, core, home.memory * reads, home.memory * writes);
     }
 }
 

@@ -11,8 +11,11 @@
 #include "core/base/heap.h"
 #include "sim/node_machine.h"
 
-/* Where a rank finds its own data. */
-enum node_home { NODE_OWN, NODE_CACHE, NODE_MEMORY };
+/* Where a rank finds data of its own: the parts that are in the cache that it
+ * shares, and in memory. The rest is in the cache of its core. */
+struct node_home {
+    double cache, memory;
+};
 
 enum { NODE_USES = 20 * NODE_LEVELS };
 
@@ -27,10 +30,10 @@ struct node_path {
     } use[NODE_USES];
 };
 
-/* Add a byte that core to reads from the caches of core from; or, if it lies in
- * memory there, from that memory. */
+/* Add a byte that core to reads from the caches of core from, or the part memory
+ * of it from the memory there. */
 void node_path_read(struct node_path *path, const struct node_machine *m,
-                    int from, int to, enum node_home home);
+                    int from, int to, double memory);
 /* Add a byte that core takes from the caches of core owner to overwrite it.
  * moves: its old value comes over the links, as the owner was the last to read
  * it alone. Else the copies that others have are only made invalid. */
@@ -38,7 +41,8 @@ void node_path_take(struct node_path *path, const struct node_machine *m,
                     int owner, int core, bool moves);
 /* Add reads and writes of a core's own data, in bytes. */
 void node_path_own(struct node_path *path, const struct node_machine *m,
-                   int core, enum node_home home, double reads, double writes);
+                   int core, struct node_home home, double reads,
+                   double writes);
 /* Complete the path: a byte takes as long as the slowest of its way from other
  * cores, its way from and to the own data, and the core at that rate. */
 void node_path_complete(struct node_path *path, double rate);

@@ -12,15 +12,21 @@ static uint64_t simulated_of(const struct node_piece *piece)
 
 /* ---- Where data are ------------------------------------------------------ */
 
-/* Where a rank finds data of which it has so many bytes. */
-static enum node_home home_of(const struct node_machine *m, double bytes,
-                              int sharing)
+/* Where a rank finds data of which it has so many bytes: as much as fits in the
+ * cache of its core, and as much of the rest as fits in its share of the next
+ * one. */
+static struct node_home home_of(const struct node_machine *m, double bytes,
+                                int sharing)
 {
-    if (bytes <= (double)m->level[0].cache)
-        return NODE_OWN;
-    return bytes * sharing <= (double)m->level[m->cache_level].cache
-               ? NODE_CACHE
-               : NODE_MEMORY;
+    const double own = (double)m->level[0].cache;
+    const double shared = (double)m->level[m->cache_level].cache / sharing;
+
+    if (bytes <= own)
+        return (struct node_home){0};
+    if (bytes <= own + shared)
+        return (struct node_home){.cache = 1 - own / bytes};
+    return (struct node_home){.cache = shared / bytes,
+                              .memory = 1 - (own + shared) / bytes};
 }
 
 /* The part of a call that one segment of a piece is. */
@@ -51,16 +57,15 @@ static int sharing_of(const struct node_run *r, int rank)
  * last, and its scratch and the part that a segment works on. */
 static struct node_place place_of(const struct node_run *r, int piece, int rank)
 {
-    const struct simulation *s = r->call->pieces[piece].s;
+    struct simulation *s = r->call->pieces[piece].s;
     const struct rcx_shape *shape = &s->ranks[rank].shape;
-    const struct rcx_plan *plan = s->ranks[rank].plan;
     const double bytes = (double)shape->elem_bytes;
     const double operands = bytes * (double)(rcx_shape_in_count(shape) +
                                              (shape->alias == RCX_ALIAS_NONE
                                                   ? rcx_shape_out_count(shape)
                                                   : 0));
     const double scratch =
-        bytes * (double)plan->scratch * (double)r->call->window;
+        bytes * (double)node_steps_scratch(s, rank) * (double)r->call->window;
     const double part = operands * share_of(s) * (double)r->call->window;
     const int sharing = sharing_of(r, rank);
 

@@ -40,8 +40,8 @@ struct node_segment {
 
 /* A piece for one rank: where its data are. */
 struct node_place {
-    enum node_home fresh; /* IN and OUT that the rank has not touched yet */
-    enum node_home warm;  /* all else */
+    struct node_home fresh; /* IN and OUT that the rank has not touched yet */
+    struct node_home warm;  /* all else */
 };
 
 enum node_queue { QUEUE_SEND, QUEUE_LOCAL, QUEUE_RECV, QUEUES };

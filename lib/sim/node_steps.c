@@ -102,10 +102,31 @@ static bool may_join(const struct rcx_step *i, const struct rcx_step *next)
             same_span(result, rcx_step_dst(next)));
 }
 
-/* Let a pass read what is received for it from the senders. */
-static void find_sources(const struct simulated_rank *rank,
-                         struct node_step *own)
+/* Find the passes that wait for a send of the rank to end, since they overwrite
+ * its data. */
+static void find_held(const struct simulated_rank *rank, struct node_step *all)
 {
+    const struct rcx_plan *plan = rank->plan;
+
+    for (uint32_t i = 0; i < plan->step_count; i++) {
+        const struct rcx_step *step = &plan->steps[i];
+
+        for (uint32_t k = 0;
+             step->kind == RCX_STEP_SEND && k < step->successor_count; k++)
+            all[all[rank->first_step +
+                    plan->successors[step->first_successor + k]]
+                    .pass]
+                .holds_sends = true;
+    }
+}
+
+/* Let a pass read what is received for it from the senders. Where these read
+ * the data of each other in place, a pass that waits for sends does not: both
+ * would wait. */
+static void find_sources(const struct simulated_rank *rank,
+                         const struct node_lane *lane, struct node_step *all)
+{
+    struct node_step *own = all + rank->first_step;
     const struct rcx_plan *plan = rank->plan;
 
     for (uint32_t i = 0; i < plan->step_count; i++) {
@@ -116,7 +137,9 @@ static void find_sources(const struct simulated_rank *rank,
             continue;
         sink = &plan->steps[step->sink - 1];
         reduction = &own[step->sink - 1];
-        own[i].is_operand = reduction->joins || reduction->before != NONE;
+        own[i].is_operand =
+            (reduction->joins || reduction->before != NONE) &&
+            !(lane->staging == NODE_DIRECT && all[reduction->pass].holds_sends);
         if (own[i].is_operand)
             reduction
                 ->source[!same_span(rcx_step_dst(step), rcx_step_left(sink))] =
@@ -125,7 +148,7 @@ static void find_sources(const struct simulated_rank *rank,
 }
 
 static void join_reductions(const struct simulated_rank *rank,
-                            struct node_step *all)
+                            const struct node_lane *lane, struct node_step *all)
 {
     const struct rcx_plan *plan = rank->plan;
     struct node_step *own = all + rank->first_step;
@@ -146,7 +169,8 @@ static void join_reductions(const struct simulated_rank *rank,
         own[i].before = all[own[i].pass].before;
         all[own[i].pass].before = (uint32_t)rank->first_step + i;
     }
-    find_sources(rank, own);
+    find_held(rank, all);
+    find_sources(rank, lane, all);
 }
 
 /* ---- First touches ------------------------------------------------------- */
@@ -228,6 +252,25 @@ static void find_touches(struct simulation *s,
         rcx_heap_free(s->heap, covers[b].list);
 }
 
+size_t node_steps_scratch(struct simulation *s, int rank)
+{
+    const struct rcx_plan *plan = s->ranks[rank].plan;
+    struct cover scratch = {0};
+    size_t elements = 0;
+
+    for (uint32_t i = 0; i < plan->step_count; i++) {
+        const struct rcx_step *step = &plan->steps[i];
+
+        if (step->kind == RCX_STEP_SEND || step->dst != RCX_BUFFER_TMP ||
+            (step->kind == RCX_STEP_RECV && step->sink > 0) || step->count == 0)
+            continue;
+        elements += cover_add(&scratch, s->heap, step->dst_at,
+                              step->dst_at + step->count);
+    }
+    rcx_heap_free(s->heap, scratch.list);
+    return elements;
+}
+
 /* ---- All ----------------------------------------------------------------- */
 
 static bool analyse(struct simulation *s, const struct simulated_rank *rank,
@@ -238,7 +281,7 @@ static bool analyse(struct simulation *s, const struct simulated_rank *rank,
 
     find_touches(s, rank, all + rank->first_step);
     if (lane->many_way)
-        join_reductions(rank, all);
+        join_reductions(rank, lane, all);
     if (lane->staging != NODE_ONCE)
         return true;
     good = find_waits(s->heap, rank->plan, &w);

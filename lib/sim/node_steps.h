@@ -40,7 +40,9 @@ struct node_step {
      * and the receives whose data they are. */
     bool inner[2];
     uint32_t source[2];
-    bool is_operand; /* RECV: a pass reads the data from the sender */
+    bool holds_sends; /* REDUCE, the last of a pass: a part of it waits for a
+                         send of the rank */
+    bool is_operand;  /* RECV: a pass reads the data from the sender */
     /* Parts of the spans that the rank has not touched before, of IN and OUT:
      * dst, left, right. */
     float fresh[3];
@@ -50,5 +52,9 @@ struct node_step {
  * through s->heap. */
 struct node_step *node_steps_find(struct simulation *s,
                                   const struct node_lane *lane);
+
+/* Elements of scratch that a rank uses if data that are combined as they arrive
+ * are not stored. */
+size_t node_steps_scratch(struct simulation *s, int rank);
 
 #endif

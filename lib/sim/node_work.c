@@ -64,6 +64,15 @@ static void add_own(const struct node_run *r, uint32_t id, enum span span,
                       writes * (1 - fresh));
 }
 
+/* The part of a span of step id that is in memory. */
+static double memory_of(const struct node_run *r, uint32_t id, enum span span)
+{
+    const struct node_place *place = place_of(r, id);
+    const double fresh = (double)node_step_of(r, id)->fresh[span];
+
+    return fresh * place->fresh.memory + (1 - fresh) * place->warm.memory;
+}
+
 /* ---- Sends --------------------------------------------------------------- */
 
 /* The rank of those that read the send's data that is farthest from it. */
@@ -120,16 +129,14 @@ static void add_read(const struct node_run *r, uint32_t receive,
 {
     const uint32_t send =
         node_beside(r, receive, node_step_of(r, receive)->partner);
-    enum node_home home = NODE_OWN;
+    double memory = 0;
 
     if (is_short(r, receive))
         return;
     if (r->call->lane.staging == NODE_DIRECT)
-        home = (double)node_step_of(r, send)->fresh[LEFT] > 0.5
-                   ? place_of(r, send)->fresh
-                   : place_of(r, send)->warm;
+        memory = memory_of(r, send, LEFT);
     node_path_read(path, r->m, core_of(r, node_rank_of(r, send)),
-                   core_of(r, node_rank_of(r, receive)), home);
+                   core_of(r, node_rank_of(r, receive)), memory);
     path->seconds += r->m->line / NODE_LINE;
 }
 

@@ -444,11 +444,27 @@ static double total_of(const struct node_run *r)
     return seconds;
 }
 
+/* Handle all events. False: the limit has been reached. */
+static bool handle_all(struct node_run *r)
+{
+    const double limit = r->call->limit;
+
+    while (r->event_count > 0 && !r->lacks_memory) {
+        const struct node_event e = pop(r);
+
+        if (limit > 0 && e.time > limit)
+            return false;
+        r->now = e.time;
+        handle(r, &e);
+    }
+    return true;
+}
+
 bool node_model_time(const struct node_call *call, double *seconds_p)
 {
     struct simulation *s = call->pieces[0].s;
     struct node_run r;
-    bool good = node_run_open(&r, call);
+    bool good = node_run_open(&r, call), is_short;
 
     r.flows.changed = flow_changed;
     r.flows.arg = &r;
@@ -456,15 +472,12 @@ bool node_model_time(const struct node_call *call, double *seconds_p)
         launch(&r, (uint32_t)rank);
         take_work(&r, (uint32_t)rank);
     }
-    while (good && r.event_count > 0 && !r.lacks_memory) {
-        const struct node_event e = pop(&r);
-
-        r.now = e.time;
-        handle(&r, &e);
-    }
+    is_short = good && handle_all(&r);
     good = good && !r.lacks_memory;
     if (!good) {
         simulation_lacks_memory(s);
+    } else if (!is_short) {
+        *seconds_p = INFINITY;
     } else if (!is_over(&r)) {
         good = false;
         snprintf(s->text, sizeof s->text, "ranks wait for each other");

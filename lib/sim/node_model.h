@@ -27,13 +27,16 @@ struct node_call {
     const int *core; /* by rank; ranks have different cores */
     const struct node_machine *machine;
     struct node_lane lane;
+    double limit; /* seconds after which a prediction is not of interest; 0:
+                     none */
 };
 
 /* Segments of a piece that are simulated; the time of further ones is
  * extrapolated from the later half of these. */
 enum { NODE_SEGMENTS = 16 };
 
-/* Compute the seconds from the start of all ranks to the end of the last one.
+/* Compute the seconds from the start of all ranks to the end of the last one;
+ * INFINITY if they are more than the limit.
  * False: there is no memory, or ranks wait for each other; the text of the
  * first simulation says which. */
 bool node_model_time(const struct node_call *call, double *seconds_p);

@@ -25,11 +25,14 @@ struct entry {
 struct map {
     struct entry *entries;
     size_t mask;
+    int bits; /* of mask */
 };
 
 static struct entry *find(const struct map *map, uint64_t key)
 {
-    size_t at = (size_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> 24);
+    /* the highest bits, as only they depend on all of the key */
+    size_t at =
+        (size_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> (64 - map->bits));
 
     while (map->entries[at & map->mask].key != 0 &&
            map->entries[at & map->mask].key != key + 1)
@@ -84,13 +87,13 @@ static void *per_step(const struct simulation *s, size_t bytes)
 uint32_t *simulation_partners(struct simulation *s)
 {
     uint32_t *partner = per_step(s, sizeof *partner);
-    size_t slots = 16;
-    struct map map;
+    struct map map = {.bits = 4};
 
-    while (slots < 2 * s->messages)
-        slots *= 2;
-    map.mask = slots - 1;
-    map.entries = rcx_heap_zalloc(s->heap, slots * sizeof *map.entries);
+    while ((uint64_t)1 << map.bits < 2 * s->messages)
+        map.bits++;
+    map.mask = ((size_t)1 << map.bits) - 1;
+    map.entries =
+        rcx_heap_zalloc(s->heap, (map.mask + 1) * sizeof *map.entries);
     if (!partner || !map.entries) {
         rcx_heap_free(s->heap, partner);
         rcx_heap_free(s->heap, map.entries);

@@ -14,6 +14,8 @@ struct node_query {
     int size;
     size_t bytes; /* of the vector, or of a block */
     struct node_lane lane;
+    double limit; /* seconds after which an answer is not of interest; 0:
+                     none */
 };
 
 /* A method on a query. */

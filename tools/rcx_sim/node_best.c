@@ -9,10 +9,12 @@
 #include <math.h>
 #include <string.h>
 
-enum { VALUES = 12, KEPT = 6 };
+/* LIMIT: a method that takes so many times as long as the fastest is of no
+ * interest, even without segments. */
+enum { VALUES = 12, KEPT = 5, SEGMENTS = 64, LIMIT = 4, WINDOW = 4 };
 
 struct best {
-    const struct node_query *q;
+    struct node_query q;
     struct node_answer kept[KEPT]; /* the fastest first, each of another
                                       algorithm or level */
     int count;
@@ -47,15 +49,19 @@ static void keep(struct best *best, const struct node_answer *a)
     best->kept[at] = *a;
 }
 
-static void try(struct best *best, const struct sim_method *m, int level)
+/* Returns whether the method is of interest. */
+static bool try(struct best *best, const struct sim_method *m, int level)
 {
-    struct node_answer a = node_predict(best->q, m, level);
+    struct node_answer a = node_predict(&best->q, m, level);
 
-    if (best->q->o->counts && !isinf(a.seconds)) {
+    if (best->q.o->counts && !isinf(a.seconds)) {
         node_counts_free(&a.counts);
         a.counts = (struct node_counts){0};
     }
     keep(best, &a);
+    if (best->count > 0)
+        best->q.limit = best->kept[0].seconds * LIMIT;
+    return !isinf(a.seconds);
 }
 
 /* ---- Parameters ---------------------------------------------------------- */
@@ -63,7 +69,7 @@ static void try(struct best *best, const struct sim_method *m, int level)
 /* Store values of a parameter. Returns how many. */
 static int values_of(const struct rcx_param *p, int64_t values[VALUES])
 {
-    static const int64_t numbers[] = {1, 2, 3, 4, 8, 16};
+    static const int64_t numbers[] = {1, 2, 4, 8};
     int n = 0;
 
     values[n++] = p->usual;
@@ -99,16 +105,28 @@ static void try_params(struct best *best, struct sim_method *m, int level,
     }
 }
 
+/* Whether the values of a parameter are very different algorithms. */
+static bool has_names(const struct rcx_algo *algo)
+{
+    const struct rcx_param *p = algo->params;
+
+    for (int i = 0; p && i < RCX_PARAMS && p[i].name; i++)
+        if (p[i].names)
+            return true;
+    return false;
+}
+
 static void try_algo(struct best *best, const struct rcx_algo *algo)
 {
-    for (int i = -1; i < best->q->machine->levels; i++) {
+    for (int i = -1; i < best->q.machine->levels; i++) {
         struct sim_method m = {.algo = algo, .window = 2};
 
         if (i < 0 ? algo->is_by_nodes
-                  : !algo->is_by_nodes || !node_query_has_level(best->q, i))
+                  : !algo->is_by_nodes || !node_query_has_level(&best->q, i))
             continue;
         rcx_params_reset(algo, m.params);
-        try_params(best, &m, i, 0);
+        if (try(best, &m, i) || has_names(algo))
+            try_params(best, &m, i, 0);
     }
 }
 
@@ -117,23 +135,24 @@ static void try_algo(struct best *best, const struct rcx_algo *algo)
 static void try_segments(struct best *best)
 {
     const struct best whole = *best;
-    const size_t all = node_query_count(best->q) * best->q->o->elem_bytes;
+    const size_t all = node_query_count(&best->q) * best->q.o->elem_bytes;
+    size_t least = 8 << 10;
 
+    while (least * SEGMENTS < all)
+        least *= 4;
     for (int i = 0; i < whole.count; i++)
-        for (size_t segment = 8 << 10; segment < all && segment <= 4 << 20;
-             segment *= 4)
-            for (unsigned window = 2; window <= 4; window *= 2) {
-                struct sim_method m = whole.kept[i].method;
+        for (size_t segment = least; segment < all; segment *= 4) {
+            struct sim_method m = whole.kept[i].method;
 
-                m.segment_bytes = segment;
-                m.window = window;
-                try(best, &m, whole.kept[i].level);
-            }
+            m.segment_bytes = segment;
+            m.window = WINDOW;
+            try(best, &m, whole.kept[i].level);
+        }
 }
 
 struct node_answer node_best(const struct node_query *q)
 {
-    struct best best = {.q = q};
+    struct best best = {.q = *q};
 
     for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++)
         if ((*a)->coll == q->o->coll)

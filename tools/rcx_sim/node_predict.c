@@ -153,7 +153,8 @@ static void run(const struct node_query *q, const struct simulated_call *call,
                                    .window = a->method.window,
                                    .core = q->core,
                                    .machine = &machine,
-                                   .lane = q->lane};
+                                   .lane = q->lane,
+                                   .limit = q->limit};
 
     if (!node_model_time(&node, &a->seconds) && pieces.list[0].s->lacks_memory)
         sim_exit_without_memory(); /* else ranks that read in place wait for

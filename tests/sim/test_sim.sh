@@ -248,6 +248,47 @@ run 0 "$sim" map -p 2,5 --max 8 --chosen && says_nothing && prints '^    2   a$'
     && xml "$scratch/map.svg" './/svg:circle' 22
 ok $? "map --chosen shows what RCX takes, beside the fastest"
 
+# --- node ---
+
+tables=$here/../../tools/tables
+node() { run 0 "$sim" node --machine "$tables/epyc-64.node" "$@"; }
+node -c bcast -p 4,16 --min 64 --max 128K -a tree:topology=chain,fan=1 -a hierarchical -a tree:segment=16K,window=3 && says_nothing && narrow \
+    && lines '^ *4 ' 36 && lines '^ *16 ' 48 && lines 'hierarchical by ccx' 12 && lines 'segment=16384,window=3' 6
+ok $? "node has what RCX chooses, methods by name and segment, and those by nodes on the levels that ranks are on"
+
+# us METHOD: of the last run
+us() { awk -v m="$1" '$5 == m { print $3; exit }' "$out"; }
+below() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > 0 && a < b) }'; }
+node -c bcast -p 16 --min 64K --max 64K -a tree:topology=flat && copies=$(us tree:topology=flat) \
+    && node -c bcast -p 16 --min 64K --max 64K -a tree:topology=flat --lane once && below "$(us tree:topology=flat)" "$copies" \
+    && node -c allreduce -p 8 --min 4M --max 4M -a tree:topology=flat --lane direct && chain=$(us tree:topology=flat) \
+    && node -c allreduce -p 8 --min 4M --max 4M -a tree:topology=flat --lane direct --many-way && below "$(us tree:topology=flat)" "$chain"
+ok $? "a lane that writes once what several ranks read, and passes over many operands, are faster"
+
+node -c allreduce -p 64 --min 1M --max 1M --counts -a hierarchical:leaders=8,between=ring -a recursive_doubling \
+    && grep -A 2 'by ccx$' "$out" | grep -q 'ccx .* 1.75 n,.* out 1.75 n' && ! grep -A 2 'recursive_doubling$' "$out" | grep -q 'ccx .* 1.75 n'
+ok $? "node counts the data over the links of a level: 2 (g-1)/g of them for an allreduce by shares"
+
+node -c reduce -p 16 --min 8 --max 8 --best --lane once --many-way --csv --placement scatter && lines '^epyc-64,scatter,reduce,16,8,' 2 \
+    && prints ',copies,0,chosen,.*,1,"binomial"$' && prints ',once,1,best,'
+ok $? "node finds the best method, and writes CSV"
+
+bad=0
+for machine in "$tables"/*.node; do
+    for coll in barrier allreduce alltoall; do
+        run 0 "$sim" node --machine "$machine" -c $coll -p 2 --max 1K && lines '^ *2 ' 1 || prints '^ *2 .*1K' || bad=1
+    done
+done
+ok $bad "all machines in tools/tables are valid"
+
+printf 'level core cores=1 cache=1K\nlevel b cors=2\n' >"$scratch/machine"
+run 2 "$sim" node -p 4 && says 'needs --machine' && run 2 "$sim" node --machine "$scratch/machine" && says 'line 2: "cors" is no key of level' \
+    && run 2 "$sim" node --machine "$scratch/none" && says 'No such file' \
+    && run 2 "$sim" node --machine "$tables/dev-2.node" -p 3 && says 'dev-2 has 2 cores' \
+    && run 2 "$sim" node --machine "$tables/dev-2.node" -p 2 --lane fast && says 'needs one of copies, once, direct' \
+    && run 2 "$sim" node --machine "$tables/dev-2.node" -p 2 -c alltoallv && says 'no predictions'
+ok $? "wrong machines and options of node are errors"
+
 # --- table1 ---
 
 run 0 "$sim" table1 && says_nothing && lines '^ *[0-9]* [SMLX]' 23 && prints '^ 63 XL ring_latency  *6826.00 ' && lines '^  *[a-z]*_[a-z]*  *[0-9]' 69 \

@@ -95,11 +95,7 @@ static struct pieces cut(const struct simulated_call *call,
                          const struct sim_method *m,
                          const struct sim_options *o)
 {
-    const size_t elements = m->segment_bytes / o->elem_bytes;
-    const size_t limit = m->segment_bytes == 0          ? 0
-                         : elements == 0                ? 1
-                         : elements < call->shape.count ? elements
-                                                        : 0;
+    const size_t limit = m->segment_bytes / o->elem_bytes;
     struct pieces p = {0};
     struct rcx_cutter cutter;
     struct rcx_row row;
@@ -173,6 +169,10 @@ struct node_answer node_predict(const struct node_query *q,
     memcpy(a.method.params, call.shape.params, sizeof a.method.params);
     if (a.method.window == 0)
         a.method.window = 2;
+    if (a.method.segment_bytes > 0 && a.method.segment_bytes < q->o->elem_bytes)
+        a.method.segment_bytes = q->o->elem_bytes;
+    if (a.method.segment_bytes >= call.shape.count * q->o->elem_bytes)
+        a.method.segment_bytes = 0; /* the whole call */
     if (rcx_algo_fits(m->algo, &call.shape) &&
         rcx_algo_order(m->algo, &call.shape) >= q->o->order)
         run(q, &call, &a);

@@ -30,8 +30,8 @@ struct node_path {
     } use[NODE_USES];
 };
 
-/* Add a byte that core to reads from the caches of core from, or the part memory
- * of it from the memory there. */
+/* Add a byte that core to reads from the caches of core from, or the part
+ * memory of it from the memory there. */
 void node_path_read(struct node_path *path, const struct node_machine *m,
                     int from, int to, double memory);
 /* Add a byte that core takes from the caches of core owner to overwrite it.
@@ -70,8 +70,8 @@ struct node_flows {
 bool node_flows_open(struct node_flows *f, struct rcx_heap *heap,
                      const struct node_machine *m);
 void node_flows_close(struct node_flows *f);
-/* Start a flow of bytes on the core's flow->path at time now. It must have ended
- * before. bytes may be 0. */
+/* Start a flow of bytes, or of 0, on the core's flow->path at time now. The one
+ * before has ended. */
 void node_flow_start(struct node_flows *f, int core, double bytes, double now);
 void node_flow_end(struct node_flows *f, int core, double now);
 

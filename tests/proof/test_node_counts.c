@@ -90,8 +90,8 @@ static void assert_near(double value, double expected)
 
 /* ---- Bounds -------------------------------------------------------------- */
 
-/* Each group of a level other than the root's gets each of n bytes once, and the
- * root's none. */
+/* Each group of a level other than the root's gets each of n bytes once, and
+ * the root's none. */
 static void assert_once_into_each(const struct node_counts *c, int level,
                                   int root, double n)
 {

@@ -148,8 +148,8 @@ static void sends_of_the_same_data_are_one_write_if_the_lane_can(void **state)
     (void)state;
     /* Written at 506, 1512 and 2518; the last one is read alone. */
     assert_near(time_of(&m), 2518 + 100 + 7 + 100 + 1000);
-    /* Written at 1007, with two flags. Rank 3 reads from 1214 on and rank 2 from
-     * 1216, second reader of its line; both share the links of the pairs. */
+    /* Written at 1007, with two flags. Rank 3 reads from 1214 on, and rank 2,
+     * the second reader of its line, from 1216; both share the links. */
     m.lane.staging = NODE_ONCE;
     assert_near(time_of(&m), 1216 + 1998);
 }
@@ -569,64 +569,6 @@ static void more_bandwidth_is_not_slower(void **state)
     assert_true(all > 500 && slower * 10 < all);
 }
 
-/* ---- Machines ------------------------------------------------------------ */
-
-static void assert_refused(const char *text, const char *expected)
-{
-    struct node_machine m;
-    char why[NODE_TEXT] = "";
-
-    assert_false(node_machine_parse(&m, text, why));
-    if (!strstr(why, expected))
-        fail_msg("\"%s\", not \"%s\"", why, expected);
-}
-
-static void wrong_machines_are_refused_with_the_line(void **state)
-{
-    (void)state;
-    assert_refused("", "two levels");
-    assert_refused("levels 3", "line 1: \"levels\": a line begins with");
-    assert_refused("\nlevel core cors=1",
-                   "line 2: \"cors\" is no key of level");
-    assert_refused("level core cores=0", "a number from 1 on");
-    assert_refused("level core cores", "\"cores\" is no key");
-    assert_refused("level", "needs a name");
-    assert_refused("level core cores=1 cache=1K out=5", "a rate such as");
-    assert_refused("lane send=5", "a time such as");
-    assert_refused("level core cores=2 cache=1K", "cores=1");
-    assert_refused("level core cores=1 cache=1K\nlevel b cores=4 latency=1ns "
-                   "read=1GB/s\nlevel c cores=6 latency=1ns read=1GB/s",
-                   "several times the 4 cores of b");
-    assert_refused("level core cores=1 cache=1K\nlevel b cores=4",
-                   "needs latency and read");
-    assert_refused("level core cores=1 cache=1K\nlevel b cores=4 latency=1ns "
-                   "read=1GB/s cache=1M",
-                   "cache-read");
-    assert_refused("level a\nlevel b\nlevel c\nlevel d\nlevel e\nlevel f\n"
-                   "level g\nlevel h\nlevel i",
-                   "line 9: more than 8 levels");
-}
-
-static void ranks_are_placed_side_by_side_or_far_apart(void **state)
-{
-    const struct node_machine m = parse(large);
-    int core[16], near[4], seen[16] = {0};
-
-    (void)state;
-    node_place(&m, NODE_COMPACT, 4, near);
-    node_place(&m, NODE_SCATTER, 16, core);
-    for (int i = 0; i < 4; i++)
-        assert_int_equal(near[i], i);
-    for (int i = 0; i < 16; i++)
-        seen[core[i]]++;
-    for (int i = 0; i < 16; i++)
-        assert_int_equal(seen[i], 1);
-    assert_int_equal(node_apart(&m, core[0], core[1]), 3);
-    assert_int_equal(node_apart(&m, core[0], core[2]), 2);
-    assert_int_equal(node_apart(&m, core[0], core[4]), 1);
-    assert_int_equal(node_apart(&m, core[0], core[0]), 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -647,8 +589,6 @@ int main(void)
         cmocka_unit_test(the_time_of_many_segments_is_extrapolated),
         cmocka_unit_test(every_algorithm_ends_on_every_lane),
         cmocka_unit_test(more_bandwidth_is_not_slower),
-        cmocka_unit_test(wrong_machines_are_refused_with_the_line),
-        cmocka_unit_test(ranks_are_placed_side_by_side_or_far_apart),
     };
 
     return cmocka_run_group_tests_name("node_model", tests, NULL, NULL);

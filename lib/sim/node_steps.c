@@ -94,8 +94,7 @@ static bool may_join(const struct rcx_step *i, const struct rcx_step *next)
 {
     const struct rcx_span result = rcx_step_dst(i);
 
-    return next->kind == RCX_STEP_REDUCE && i->successor_count == 1 &&
-           i->count > 0 &&
+    return next->kind == RCX_STEP_REDUCE && i->count > 0 &&
            (same_span(result, rcx_step_left(next)) ||
             same_span(result, rcx_step_right(next))) &&
            (result.buffer == RCX_BUFFER_TMP ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Analyses schedules for the node model. The executor does not do these things
- * yet: they say what a lane could do with the same schedules.
+ * Analyses schedules for the node model. Plans mark the sends of the same data;
+ * passes over several operands are found here, for lanes that may have them.
  */
 #include "sim/node_steps.h"
 
@@ -16,73 +16,21 @@ static bool same_span(struct rcx_span a, struct rcx_span b)
 
 /* ---- Written once -------------------------------------------------------- */
 
-/* The steps that each step of a rank waits for. */
-struct waits {
-    uint32_t *first; /* step_count + 1 starts in list */
-    uint32_t *list;
-};
-
-static bool find_waits(struct rcx_heap *heap, const struct rcx_plan *plan,
-                       struct waits *w)
-{
-    const uint32_t n = plan->step_count;
-    uint32_t all = 0;
-
-    for (uint32_t i = 0; i < n; i++)
-        all += plan->steps[i].waits;
-    w->first = rcx_heap_zalloc(heap, (n + 2) * sizeof *w->first);
-    w->list = rcx_heap_alloc(heap, (all + 1) * sizeof *w->list);
-    if (!w->first || !w->list)
-        return false;
-    for (uint32_t i = 0; i < n; i++)
-        w->first[i + 2] = w->first[i + 1] + plan->steps[i].waits;
-    for (uint32_t i = 0; i < n; i++)
-        for (uint32_t k = 0; k < plan->steps[i].successor_count; k++) {
-            const uint32_t to =
-                plan->successors[plan->steps[i].first_successor + k];
-
-            w->list[w->first[to + 1]++] = i;
-        }
-    return true;
-}
-
-/* Whether two steps wait for the same steps, so that they are ready together.
- * The lists are in ascending order. */
-static bool same_waits(const struct waits *w, uint32_t a, uint32_t b)
-{
-    const uint32_t n = w->first[a + 1] - w->first[a];
-
-    return n == w->first[b + 1] - w->first[b] &&
-           memcmp(w->list + w->first[a], w->list + w->first[b],
-                  n * sizeof *w->list) == 0;
-}
-
-/* Join sends of the same span that no local work separates in the schedule, and
- * that are ready together. */
-static void join_sends(const struct simulated_rank *rank, const struct waits *w,
-                       struct node_step *all)
+/* Join the sends that plans mark as shared: each refers to the next one, and the
+ * last one to the first. */
+static void join_sends(const struct simulated_rank *rank, struct node_step *all)
 {
     const struct rcx_plan *plan = rank->plan;
     struct node_step *own = all + rank->first_step;
-    uint32_t last = NONE;
 
     for (uint32_t i = 0; i < plan->step_count; i++) {
-        const struct rcx_step *step = &plan->steps[i];
+        const uint32_t next = plan->steps[i].next_shared;
 
-        if (!rcx_step_is_message(step->kind))
-            last = NONE;
-        if (step->kind != RCX_STEP_SEND || step->count == 0)
+        if (next == 0 || next - 1 <= i)
             continue;
-        if (last != NONE &&
-            same_span(rcx_step_left(step), rcx_step_left(&plan->steps[last])) &&
-            same_waits(w, last, i)) {
-            struct node_step *first = &all[own[last].first];
-
-            own[i].first = own[last].first;
-            own[i].reader = ++first->reader;
-            own[last].next = (uint32_t)rank->first_step + i;
-        }
-        last = i;
+        own[next - 1].first = own[i].first;
+        own[next - 1].reader = ++all[own[i].first].reader;
+        own[i].next = (uint32_t)rank->first_step + next - 1;
     }
 }
 
@@ -272,23 +220,14 @@ size_t node_steps_scratch(struct simulation *s, int rank)
 
 /* ---- All ----------------------------------------------------------------- */
 
-static bool analyse(struct simulation *s, const struct simulated_rank *rank,
+static void analyse(struct simulation *s, const struct simulated_rank *rank,
                     const struct node_lane *lane, struct node_step *all)
 {
-    struct waits w;
-    bool good = true;
-
     find_touches(s, rank, all + rank->first_step);
     if (lane->many_way)
         join_reductions(rank, lane, all);
-    if (lane->staging != NODE_ONCE)
-        return true;
-    good = find_waits(s->heap, rank->plan, &w);
-    if (good)
-        join_sends(rank, &w, all);
-    rcx_heap_free(s->heap, w.first);
-    rcx_heap_free(s->heap, w.list);
-    return good;
+    if (lane->staging == NODE_ONCE)
+        join_sends(rank, all);
 }
 
 struct node_step *node_steps_find(struct simulation *s,
@@ -309,7 +248,7 @@ struct node_step *node_steps_find(struct simulation *s,
     for (int r = 0; r < s->size && good; r++) {
         for (uint32_t i = 0; i < s->ranks[r].plan->step_count; i++)
             all[s->ranks[r].first_step + i].rank = (uint32_t)r;
-        good = analyse(s, &s->ranks[r], lane, all);
+        analyse(s, &s->ranks[r], lane, all);
     }
     rcx_heap_free(s->heap, partners);
     if (good)

@@ -82,15 +82,20 @@ static void print_answer(const struct node_query *q, struct node_answer *a,
 
 /* ---- What is predicted --------------------------------------------------- */
 
-/* The method that RCX chooses for a node whose levels it does not know. */
-static struct sim_method chosen_of(const struct node_query *q,
-                                   const struct rcx_tuning *tuning)
+/* Print what RCX chooses if it knows the levels, or not. Returns its time. */
+static double print_chosen(const struct node_query *q,
+                           const struct rcx_tuning *tuning, bool levels,
+                           double other)
 {
     const struct sim_options *o = q->o;
-    struct simulated_call call = node_query_call(q, &o->methods[0], -1);
+    const int all = q->machine->levels;
+    struct simulated_call call =
+        node_query_call(q, &o->methods[0], levels ? all : -1);
     struct sim_method m = {0};
     struct rcx_method chosen;
     struct rcx_log log;
+    struct node_answer a;
+    int level = -1;
 
     rcx_log_init(&log);
     if (rcx_method_choose(&call.shape, o->order, &rcx_method_any, tuning, &log,
@@ -101,20 +106,31 @@ static struct sim_method chosen_of(const struct node_query *q,
     memcpy(m.params, chosen.params, sizeof m.params);
     m.segment_bytes = chosen.segment * o->elem_bytes;
     m.window = chosen.window;
+    if (levels && chosen.algo->is_by_nodes && chosen.nodes)
+        level = chosen.nodes == call.shape.nodes ? all : 0;
+    while (level >= 0 && level < all &&
+           node_query_level(q, level) != (int)chosen.nodes->level)
+        level++;
     proof_call_free(&call);
-    return m;
+    a = node_predict(q, &m, level);
+    print_answer(q, &a, levels ? "levels" : "chosen",
+                 levels ? other : a.seconds);
+    return a.seconds;
 }
 
 /* Print a method; one by nodes on the groups of each level. */
 static void print_method(const struct node_query *q, const struct sim_method *m,
                          double chosen)
 {
-    for (int i = -1; i < q->machine->levels; i++) {
+    const int all = q->machine->levels;
+
+    for (int i = -1; i <= all; i++) {
         struct node_answer a;
 
-        if (i >= 0 && !(m->algo->is_by_nodes && node_query_has_level(q, i)))
+        if (i >= 0 && !m->algo->is_by_nodes)
             continue;
-        if (i < 0 && m->algo->is_by_nodes)
+        if (m->algo->is_by_nodes && i < all &&
+            node_query_level(q, i) == RCX_LEVELS)
             continue;
         a = node_predict(q, m, i);
         print_answer(q, &a, "method", chosen);
@@ -128,17 +144,16 @@ static void print_size(const struct sim_options *o,
 {
     struct node_query q = {
         .o = o, .machine = machine, .core = core, .size = size, .bytes = bytes};
-    const struct sim_method m = chosen_of(&q, tuning);
-    struct node_answer chosen = node_predict(&q, &m, -1);
+    const double chosen = print_chosen(&q, tuning, false, 0);
 
-    print_answer(&q, &chosen, "chosen", chosen.seconds);
     q.lane = o->lane;
+    print_chosen(&q, tuning, true, chosen);
     for (int k = 1; k < o->method_count; k++)
-        print_method(&q, &o->methods[k], chosen.seconds);
+        print_method(&q, &o->methods[k], chosen);
     if (o->best) {
         struct node_answer best = node_best(&q);
 
-        print_answer(&q, &best, "best", chosen.seconds);
+        print_answer(&q, &best, "best", chosen);
     }
 }
 

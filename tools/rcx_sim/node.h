@@ -21,11 +21,14 @@ struct node_query {
 /* A method on a query. */
 struct node_answer {
     struct sim_method method; /* without automatic parameters */
-    int level; /* its nodes are the groups of this level; -1: it has none */
+    int level; /* whose groups are its nodes; as many as there are levels: of
+                  all levels; -1: it has none */
     double seconds;            /* INFINITY: it does not suit */
     struct node_counts counts; /* only if the options want them */
 };
 
+/* The enum rcx_level that a level of the machine is; RCX_LEVELS: none. */
+int node_query_level(const struct node_query *q, int level);
 size_t node_query_count(const struct node_query *q);
 /* The call of a method, as proof_call_of(). */
 struct simulated_call node_query_call(const struct node_query *q,
@@ -38,9 +41,6 @@ struct node_answer node_predict(const struct node_query *q,
  * parameters and segments. */
 struct node_answer node_best(const struct node_query *q);
 
-/* Whether the ranks of a query are in several groups of a level, and some share
- * one. */
-bool node_query_has_level(const struct node_query *q, int level);
 void node_answer_print(const struct node_query *q, const struct node_answer *a,
                        char *text, size_t bytes);
 

@@ -118,11 +118,15 @@ static bool has_names(const struct rcx_algo *algo)
 
 static void try_algo(struct best *best, const struct rcx_algo *algo)
 {
-    for (int i = -1; i < best->q.machine->levels; i++) {
+    const int all = best->q.machine->levels;
+
+    for (int i = -1; i <= all; i++) {
         struct sim_method m = {.algo = algo, .window = 2};
 
-        if (i < 0 ? algo->is_by_nodes
-                  : !algo->is_by_nodes || !node_query_has_level(&best->q, i))
+        if (i < 0
+                ? algo->is_by_nodes
+                : !algo->is_by_nodes ||
+                      (i < all && node_query_level(&best->q, i) == RCX_LEVELS))
             continue;
         rcx_params_reset(algo, m.params);
         if (try(best, &m, i) || has_names(algo))

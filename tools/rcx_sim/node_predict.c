@@ -19,7 +19,8 @@ size_t node_query_count(const struct node_query *q)
     return rcx_coll_has_blocks(q->o->coll) ? count * (size_t)q->size : count;
 }
 
-bool node_query_has_level(const struct node_query *q, int level)
+/* Whether the ranks are in several groups of a level, and some share one. */
+static bool has_level(const struct node_query *q, int level)
 {
     const struct node_machine *m = q->machine;
     int groups = 0, first = -1;
@@ -34,16 +35,35 @@ bool node_query_has_level(const struct node_query *q, int level)
     return groups > 1 && groups < q->size;
 }
 
-/* A map of ranks to the groups of a level. */
-static struct rcx_nodes *map_of(const struct node_query *q, int level)
+int node_query_level(const struct node_query *q, int level)
 {
-    uint64_t *ids = sim_alloc(q->o, (size_t)q->size, sizeof *ids);
-    struct rcx_nodes *nodes;
+    if (level < 0 || level >= q->machine->levels || !has_level(q, level))
+        return RCX_LEVELS;
+    if (level == q->machine->cache_level)
+        return RCX_LEVEL_CACHE;
+    return level == q->machine->memory_level ? RCX_LEVEL_NUMA
+                                             : RCX_LEVEL_SOCKET;
+}
 
-    for (int i = 0; i < q->size; i++)
-        ids[i] = (uint64_t)node_group(q->machine, level, q->core[i]);
-    nodes = rcx_nodes_create(q->o->heap, ids, q->size);
-    if (!nodes)
+/* The finest of the maps of ranks to the groups of a level, or of all. */
+static struct rcx_nodes *maps_of(const struct node_query *q, int level)
+{
+    const size_t size = (size_t)q->size;
+    uint64_t *ids = sim_alloc(q->o, RCX_LEVELS * size, sizeof *ids);
+    const uint64_t *known[RCX_LEVELS] = {NULL};
+    struct rcx_nodes *nodes = NULL;
+
+    for (int i = 0; i < q->machine->levels; i++) {
+        const int own = node_query_level(q, i);
+
+        if (own == RCX_LEVELS || (level < q->machine->levels && level != i))
+            continue;
+        known[own] = ids + (size_t)own * size;
+        for (size_t r = 0; r < size; r++)
+            ids[(size_t)own * size + r] =
+                (uint64_t)node_group(q->machine, i, q->core[r]);
+    }
+    if (!rcx_nodes_map(q->o->heap, known, q->size, &nodes))
         sim_exit_without_memory();
     rcx_heap_free(q->o->heap, ids);
     return nodes;
@@ -58,9 +78,10 @@ struct simulated_call node_query_call(const struct node_query *q,
     call.shape.cores = node_machine_cores(q->machine);
     if (level < 0)
         return call;
-    call.shape.nodes = map_of(q, level);
+    call.shape.nodes = maps_of(q, level);
     memcpy(call.shape.params, m->params, sizeof call.shape.params);
-    rcx_params_settle(m->algo, &call.shape, &rcx_machine_usual);
+    if (call.shape.nodes)
+        rcx_params_settle(m->algo, &call.shape);
     return call;
 }
 
@@ -166,6 +187,10 @@ struct node_answer node_predict(const struct node_query *q,
     struct node_answer a = {.method = *m, .level = level, .seconds = INFINITY};
     struct simulated_call call = node_query_call(q, m, level);
 
+    if (m->algo->is_by_nodes && !call.shape.nodes) { /* no level divides */
+        proof_call_free(&call);
+        return a;
+    }
     memcpy(a.method.params, call.shape.params, sizeof a.method.params);
     if (a.method.window == 0)
         a.method.window = 2;
@@ -194,5 +219,7 @@ void node_answer_print(const struct node_query *q, const struct node_answer *a,
     used = strlen(text);
     if (a->level >= 0)
         snprintf(text + used, bytes - used, " by %s",
-                 q->machine->level[a->level].name);
+                 a->level == q->machine->levels
+                     ? "all levels"
+                     : q->machine->level[a->level].name);
 }

@@ -16,8 +16,8 @@ static bool same_span(struct rcx_span a, struct rcx_span b)
 
 /* ---- Written once -------------------------------------------------------- */
 
-/* Join the sends that plans mark as shared: each refers to the next one, and the
- * last one to the first. */
+/* Join the sends that plans mark as shared: each refers to the next one, and
+ * the last one to the first. */
 static void join_sends(const struct simulated_rank *rank, struct node_step *all)
 {
     const struct rcx_plan *plan = rank->plan;

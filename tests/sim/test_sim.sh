@@ -253,7 +253,7 @@ ok $? "map --chosen shows what RCX takes, beside the fastest"
 tables=$here/../../tools/tables
 node() { run 0 "$sim" node --machine "$tables/epyc-64.node" "$@"; }
 node -c bcast -p 4,16 --min 64 --max 128K -a tree:topology=chain,fan=1 -a hierarchical -a tree:segment=16K,window=3 && says_nothing && narrow \
-    && lines '^ *4 ' 48 && lines '^ *16 ' 72 && lines 'hierarchical by ccx' 12 && lines 'segment=16384,window=3' 6
+    && lines '^ *4 ' 60 && lines '^ *16 ' 72 && lines 'hierarchical by ccx' 12 && lines 'segment=16384,window=3' 6
 ok $? "node has what RCX chooses, methods by name and segment, and those by nodes on the levels that ranks are on"
 
 # us METHOD: of the last run

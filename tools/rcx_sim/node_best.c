@@ -54,10 +54,8 @@ static bool try(struct best *best, const struct sim_method *m, int level)
 {
     struct node_answer a = node_predict(&best->q, m, level);
 
-    if (best->q.o->counts && !isinf(a.seconds)) {
-        node_counts_free(&a.counts);
-        a.counts = (struct node_counts){0};
-    }
+    node_counts_free(&a.counts);
+    a.counts = (struct node_counts){0};
     keep(best, &a);
     if (best->count > 0)
         best->q.limit = best->kept[0].seconds * LIMIT;

@@ -322,7 +322,7 @@ means print prnit && means allreduce cost -c alreduce && means ring cost -a rng 
     && run 2 "$sim" cost -c xyzzy && ! says 'did you mean'
 ok $? "a name that is nearly right is guessed"
 
-run 2 "$sim" cost -a recursive_multiplying:radix=9999 && says ': radix: valid is 2..64' \
+run 2 "$sim" cost -a recursive_multiplying:radix=9999 && says ': radix: valid is auto or 2..64' \
     && run 2 "$sim" cost -a ring:x=1
 ok $? "a wrong value of a parameter is an error with its range"
 

@@ -247,7 +247,7 @@ static void without_a_request_the_table_decides(void **state)
         {RCX_COLL_BARRIER, 5, 0, "dissemination:radix=8"},
         {RCX_COLL_BCAST, 2, 8, "tree"},
         {RCX_COLL_BCAST, 2, 64 << 10, "circulant:blocks=1"},
-        {RCX_COLL_BCAST, 8, 64 << 10, "tree:topology=flat"},
+        {RCX_COLL_BCAST, 8, 4 << 10, "tree:topology=flat"},
         {RCX_COLL_ALLGATHER, 2, 8, "recursive_doubling"},
         {RCX_COLL_ALLGATHER, 2, 1 << 20, "ring"},
         {RCX_COLL_ALLGATHER, 8, 8 << 20, "direct"},

@@ -31,11 +31,16 @@ struct map {
     int *letters; /* by method, in the order of appearance; -1: none */
     char (*names)[MAP_METHOD]; /* by letter */
     int named;
+    struct rcx_machine chooses_by; /* what RCX chooses by prices is chosen by
+                                      these; shown are those of tuning */
 };
 
 static bool has_prices(const struct sim_options *o)
 {
-    return memcmp(&o->machine, &rcx_machine_usual, sizeof o->machine) != 0;
+    const struct rcx_machine *usual = &rcx_machine_usual;
+
+    return o->machine.alpha != usual->alpha || o->machine.beta != usual->beta ||
+           o->machine.gamma != usual->gamma;
 }
 
 /* Seconds of the simulated schedules, on the shape's machine. */
@@ -94,11 +99,13 @@ static int chosen_of(const struct map *map, const struct rcx_shape *shape,
                      double *seconds_p)
 {
     const struct sim_options *o = map->o;
+    struct rcx_shape s = *shape;
     struct rcx_log log;
     struct rcx_method chosen;
 
+    s.machine = &map->chooses_by;
     rcx_log_init(&log);
-    if (rcx_method_choose(shape, o->order, &rcx_method_any, &map->tuning, &log,
+    if (rcx_method_choose(&s, o->order, &rcx_method_any, &map->tuning, &log,
                           &chosen) != RCX_OK)
         return -1;
     *seconds_p = price(o, chosen.algo, chosen.params, shape);
@@ -154,10 +161,15 @@ static void open_rules(struct map *map)
         sim_refuse("--rules %s: %s%s", o->rules, refusal.valid, refusal.guess);
     if (status != RCX_OK)
         sim_exit_without_memory();
-    if (!has_prices(o))
-        return;
-    map->tuning.machine = o->machine; /* the same between nodes as within one */
-    memset(map->tuning.machine.link, 0, sizeof map->tuning.machine.link);
+    if (has_prices(o)) {
+        map->tuning.machine.alpha = o->machine.alpha;
+        map->tuning.machine.beta = o->machine.beta;
+        map->tuning.machine.gamma = o->machine.gamma;
+        /* the same between nodes as within one */
+        memset(map->tuning.machine.link, 0, sizeof map->tuning.machine.link);
+    }
+    map->chooses_by = map->tuning.machine;
+    map->tuning.machine.tell = o->machine.tell;
 }
 
 static void fill_map(struct map *map)

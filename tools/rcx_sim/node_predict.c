@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "core/sched/method.h"
-#include "transport/shm/ring.h"
+#include "transport/node/decide.h"
 
 size_t node_query_count(const struct node_query *q)
 {
@@ -150,13 +150,19 @@ static void close_pieces(struct pieces *p, const struct sim_options *o)
 static struct node_machine with_rings(const struct node_query *q)
 {
     struct node_machine m = *q->machine;
-    const struct rcx_caches caches = {.own = m.level[0].cache,
-                                      .shared = m.level[m.cache_level].cache};
+    const size_t ranks = (size_t)q->size;
+    struct rcx_decide_facts facts = {
+        .ranks = ranks, .cores = ranks, .tasks = ranks};
+    struct rcx_shm_settings set = {0}, decided;
 
     if (q->lane.staging != NODE_COPIES)
         return m;
-    m.room = rcx_ring_bytes(&caches, (size_t)q->size, false);
-    m.chunk = m.room / 4 < 128 << 10 ? m.room / 4 : 128 << 10;
+    rcx_figures_usual(&facts.figures);
+    facts.figures.own = m.level[0].cache;
+    facts.figures.shared = m.level[m.cache_level].cache;
+    rcx_decide(&facts, &set, &decided);
+    m.room = decided.ring;
+    m.chunk = decided.chunk;
     return m;
 }
 

@@ -381,6 +381,7 @@ void sim_options_parse(const struct sim_command *command, int argc, char **argv,
                               .machine = rcx_machine_usual,
                               .rules = "",
                               .heap = o->heap};
+    o->machine.tell = 0; /* the model of the papers */
     argv[0] = name;
     while ((option = getopt_long(argc, argv, "c:a:p:n:r:h", names, NULL)) !=
            -1) {

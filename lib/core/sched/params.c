@@ -33,9 +33,11 @@ const struct rcx_machine *rcx_machine_of(const struct rcx_shape *s)
 double rcx_cost_seconds(const struct rcx_cost *cost, size_t elem_bytes,
                         const struct rcx_machine *machine)
 {
-    double rounds = (cost->rounds - cost->saved.rounds) * machine->alpha +
-                    cost->saved.rounds * machine->tell;
-    double volume = (cost->volume - cost->saved.volume) * machine->beta +
+    const struct rcx_saving none = {0, 0};
+    const struct rcx_saving saved = machine->tell <= 0 ? none : cost->saved;
+    double rounds = (cost->rounds - saved.rounds) * machine->alpha +
+                    saved.rounds * machine->tell;
+    double volume = (cost->volume - saved.volume) * machine->beta +
                     cost->combines * machine->gamma;
 
     for (int l = 0; l < RCX_LEVELS; l++) {
@@ -95,8 +97,10 @@ struct rcx_cost rcx_cost_of(const struct rcx_algo *algo,
         rcx_nodes_linked(s->nodes) || s->crosses == RCX_LEVEL_NODE + 1;
     struct rcx_cost cost = algo->cost(s);
 
-    if (is_far && !algo->is_by_nodes) /* each message crosses a network */
+    if (rcx_machine_of(s)->tell <= 0 || (is_far && !algo->is_by_nodes))
         cost.saved = (struct rcx_saving){0, 0};
+    if (!s->nodes && !s->inner && !s->in_cache) /* perhaps in another cache */
+        cost.across[RCX_LEVEL_CACHE].volume = cost.saved.volume * beside(s);
     cross_inner(&cost, s);
     if (!algo->is_by_nodes)
         rcx_cost_cross(&cost, s->nodes, s, cost.rounds, cost.volume);

@@ -5,10 +5,13 @@
 
 #include "core/sched/algo.h"
 
-/* Cost parameters of a machine, in seconds: alpha per message, beta per byte
- * sent, gamma per byte combined, tell for a message within a node
- * that waits for no other one. Those of a level are added for a message
- * between its groups, and for each byte over the link of a group. */
+/*
+ * Cost parameters of a machine, in seconds: alpha per message, beta per byte
+ * sent, gamma per byte combined. tell: per message within a node that waits for
+ * no other one; 0: it takes alpha, and nothing is less within a node, as in the
+ * papers' model. Those of a level are added for a message between its groups,
+ * and for each byte over the link of a group.
+ */
 struct rcx_machine {
     double alpha, beta, gamma, tell;
     struct rcx_link {

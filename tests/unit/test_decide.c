@@ -7,6 +7,7 @@
 
 #include "core/base/random.h"
 #include "transport/node/decide.h"
+#include "transport/shm/channel.h"
 
 enum { KB = 1 << 10, MB = 1 << 20 };
 
@@ -253,20 +254,23 @@ static void every_ring_is_a_power_of_two_within_limits(void **state)
             facts.tasks = facts.ranks;
             ring = decide(&facts).ring;
             assert_true((ring & (ring - 1)) == 0);
-            assert_in_range(ring, 16 * KB, (i % 2 ? 512 * KB : 4 * MB));
+            assert_in_range(ring, 8 * KB, (i % 2 ? 512 * KB : 4 * MB));
             if (facts.ranks > 256)
                 continue;
             assert_true(ring * facts.ranks <= 16 * MB);
-            assert_true(ring * facts.ranks * facts.ranks <= (size_t)1 << 30);
+            assert_true(((ring + sizeof(struct rcx_shm_fifo)) * facts.ranks +
+                         decide(&facts).cico) *
+                            facts.ranks <=
+                        (size_t)1 << 30);
         }
     }
 }
 
-/* 1 GiB over all pairs, as documented for 256 ranks. */
+/* 1 GiB in all, as documented for 256 ranks. */
 static void many_ranks_have_short_rings(void **state)
 {
     static const size_t ranks[] = {32, 128, 256};
-    static const size_t rings[] = {512 * KB, 64 * KB, 16 * KB};
+    static const size_t rings[] = {512 * KB, 32 * KB, 8 * KB};
 
     (void)state;
     for (int i = 0; i < 3 * MACHINES; i++) {

@@ -21,9 +21,10 @@ enum {
     OWN_CHUNKS = 8,
     RING_MOST = 4 << 20,
     RING_SHARED_CORES = 512 << 10,
-    RING_LEAST = 16 << 10,
+    RING_LEAST = 8 << 10,
+    FIFO = 4352,          /* bytes beside the ring: see struct rcx_shm_fifo */
     RANK_MOST = 16 << 20, /* bytes of the rings to one rank */
-    NODE_MOST = 1 << 30,  /* bytes of all rings of a node */
+    NODE_MOST = 1 << 30,  /* bytes of all memory that ranks of a node share */
     CICO_MOST = 1 << 20,  /* of one rank; all have an eighth of NODE_MOST */
     CHUNK_LEAST = 4 << 10,
     LEAST = 1 << 10,
@@ -67,6 +68,25 @@ static bool goes_beyond(const struct rcx_decide_facts *f)
     return p->write_out + p->read_out <= (p->write + p->read) * about;
 }
 
+/* The buffer for copies that several peers read. */
+static size_t cico_bytes(const struct rcx_decide_facts *f)
+{
+    size_t bytes = CICO_MOST;
+
+    while (bytes > RING_LEAST && bytes * f->ranks > NODE_MOST / 8)
+        bytes /= 2;
+    return bytes;
+}
+
+/* Whether ranks with rings of this length would share too much memory. */
+static bool is_too_much(const struct rcx_decide_facts *f, size_t ring)
+{
+    const size_t to_one = (ring + FIFO) * f->ranks;
+
+    return ring * f->ranks > RANK_MOST ||
+           (to_one + cico_bytes(f)) * f->ranks > NODE_MOST;
+}
+
 /*
  * Twice the size of a core's own cache, so that lines have left it when they
  * are written again; or half of it, so that they are still there. Less if the
@@ -84,19 +104,9 @@ static size_t ring_bytes(const struct rcx_decide_facts *f)
         ring = RING_SHARED_CORES;
     while (ring > RING_SHARED_CORES && ring * ranks * ranks > f->figures.shared)
         ring /= 2;
-    while (ring > RING_LEAST &&
-           (ring * ranks > RANK_MOST || ring * ranks * ranks > NODE_MOST))
+    while (ring > RING_LEAST && is_too_much(f, ring))
         ring /= 2;
     return ring;
-}
-
-static size_t cico_bytes(const struct rcx_decide_facts *f)
-{
-    size_t bytes = CICO_MOST;
-
-    while (bytes > RING_LEAST && bytes * f->ranks > NODE_MOST / 8)
-        bytes /= 2;
-    return bytes;
 }
 
 /* ---- Long messages ------------------------------------------------------- */

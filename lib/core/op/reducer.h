@@ -2,6 +2,7 @@
 #ifndef RCX_CORE_OP_REDUCER_H
 #define RCX_CORE_OP_REDUCER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "rcx/rcx.h"
@@ -28,5 +29,27 @@ static inline rcx_status_t rcx_reducer_apply(const struct rcx_reducer *r,
     return r->fn(dst, left, right, count, r->type, r->arg) == 0 ? RCX_OK
                                                                 : RCX_ERR_OP;
 }
+
+/* One of the reductions of rcx_reducer_apply_many(): dst = left op right. A
+ * vector that stays is an intermediate result: later reductions of the list
+ * read it, and nothing else does. */
+struct rcx_reduction {
+    char *dst;
+    const char *left, *right;
+    bool dst_stays, left_stays, right_stays;
+};
+
+/*
+ * Make n reductions of count elements, in this order. Predefined kernels work
+ * on blocks: all reductions of a block come before those of the next one, so
+ * the inner caches hold all intermediate results. A vector that stays needs the
+ * room of the whole vector, and only its first block may be written. Other
+ * vectors are equal or do not overlap, nor do they overlap one that stays,
+ * unless they are read before it is written. The result has the bits of n calls
+ * of rcx_reducer_apply().
+ */
+rcx_status_t rcx_reducer_apply_many(const struct rcx_reducer *r,
+                                    const struct rcx_reduction list[],
+                                    unsigned n, size_t count);
 
 #endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Several reductions in one pass over memory, for any type and op: blocks that
+ * the innermost cache holds go through all of them. A user's function gets
+ * whole vectors, as a call of it may be expensive.
+ */
+#include "core/op/reducer.h"
+
+#include <stdint.h>
+
+/* With 8 operands 15 blocks are in use. */
+enum { BLOCK_BYTES = 2 << 10 };
+
+static size_t block_of(const struct rcx_reducer *r, size_t count)
+{
+    const size_t block =
+        r->elem_bytes < BLOCK_BYTES ? BLOCK_BYTES / r->elem_bytes : 1;
+
+    return r->kernel && block < count ? block : count;
+}
+
+/* Integers are added, since an empty vector may be NULL. */
+static char *at(const char *vector, bool stays, size_t offset)
+{
+    return (char *)((uintptr_t)vector + (stays ? 0 : offset));
+}
+
+static rcx_status_t apply_to_block(const struct rcx_reducer *r,
+                                   const struct rcx_reduction list[],
+                                   unsigned n, size_t offset, size_t count)
+{
+    rcx_status_t status = RCX_OK;
+
+    for (unsigned i = 0; i < n && status == RCX_OK; i++)
+        status = rcx_reducer_apply(
+            r, at(list[i].dst, list[i].dst_stays, offset),
+            at(list[i].left, list[i].left_stays, offset),
+            at(list[i].right, list[i].right_stays, offset), count);
+    return status;
+}
+
+rcx_status_t rcx_reducer_apply_many(const struct rcx_reducer *r,
+                                    const struct rcx_reduction list[],
+                                    unsigned n, size_t count)
+{
+    const size_t block = block_of(r, count);
+    rcx_status_t status = RCX_OK;
+
+    for (size_t i = 0; i < count && status == RCX_OK; i += block)
+        status = apply_to_block(r, list, n, i * r->elem_bytes,
+                                count - i < block ? count - i : block);
+    return status;
+}

@@ -27,12 +27,22 @@ struct port {
     struct rcx_notifier notifier;
 };
 
+/* Data that is held for a receive. */
+struct held {
+    struct held *next;
+    struct rcx_message *message;
+    char *buffer;
+    size_t bytes;
+    _Alignas(16) char data[];
+};
+
 struct rcx_sim {
     struct rcx_heap *heap;
     int size;
     uint64_t random;
     struct port *ports;
     struct sides sides;
+    struct held *held; /* newest first */
     uint64_t delivered;
     struct rcx_sim_fault fault;
     uint64_t posted;
@@ -179,6 +189,75 @@ static size_t choose(struct rcx_sim *sim)
     return first;
 }
 
+/* ---- Data that is held --------------------------------------------------- */
+
+/* Hold most data. False: it is to be copied to the buffer of recv. */
+static bool hold(struct rcx_sim *sim, const struct side *send,
+                 const struct side *recv)
+{
+    struct rcx_message *m = recv->message;
+    struct held *held;
+
+    if (sim->threaded || !m->may_hold || send->bytes != recv->bytes ||
+        rcx_random(&sim->random) % 4 == 0)
+        return false;
+    held = rcx_heap_alloc(sim->heap, sizeof *held + send->bytes);
+    if (!held)
+        return false;
+    *held = (struct held){.next = sim->held,
+                          .message = m,
+                          .buffer = recv->buffer,
+                          .bytes = send->bytes};
+    memcpy(held->data, send->buffer, send->bytes);
+    sim->held = held;
+    m->held = held->data;
+    return true;
+}
+
+static void free_held(struct rcx_sim *sim, struct held **link)
+{
+    struct held *held = *link;
+
+    *link = held->next;
+    held->message->held = NULL;
+    memset(held->data, GARBAGE, held->bytes);
+    rcx_heap_free(sim->heap, held);
+}
+
+static void sim_release(struct rcx_transport *t, struct rcx_message *m)
+{
+    struct rcx_sim *sim = ((struct port *)t)->sim;
+    struct held **link = &sim->held;
+
+    while ((*link)->message != m)
+        link = &(*link)->next;
+    free_held(sim, link);
+}
+
+/* Now and then, copy data that is held to its buffer. */
+static void end_some_hold(struct rcx_sim *sim)
+{
+    struct held **link = &sim->held;
+
+    while (*link && rcx_random(&sim->random) % 8 > 0)
+        link = &(*link)->next;
+    if (!*link)
+        return;
+    memcpy((*link)->buffer, (*link)->data, (*link)->bytes);
+    free_held(sim, link);
+}
+
+size_t rcx_sim_held(const struct rcx_sim *sim)
+{
+    size_t n = 0;
+
+    for (const struct held *held = sim->held; held; held = held->next)
+        n++;
+    return n;
+}
+
+/* ---- Deliveries ---------------------------------------------------------- */
+
 /* Move the data of a message to the sink of recv, if it is ready, or to its
  * buffer. In threaded mode always to the buffer, since a sink uses the state of
  * another thread's rank. */
@@ -189,7 +268,7 @@ static void hand_over(struct rcx_sim *sim, const struct side *send,
 
     if (!sim->threaded && rcx_message_offer_to_sink(m))
         m->sink->take(m, 0, send->buffer, send->bytes);
-    else
+    else if (!hold(sim, send, recv))
         memcpy(recv->buffer, send->buffer, send->bytes);
 }
 
@@ -204,6 +283,7 @@ bool rcx_sim_deliver(struct rcx_sim *sim, int ranks[2])
     const bool fits = send->bytes <= recv->bytes;
 
     sim->sides.pairs[i] = sim->sides.pairs[--sim->sides.pair_count];
+    end_some_hold(sim);
     if (fits && send->bytes > 0)
         hand_over(sim, send, recv);
     recv->bytes = send->bytes;
@@ -401,7 +481,7 @@ static void sim_close(struct rcx_transport *t)
 static const struct rcx_transport_ops sim_ops = {
     .name = "sim", .version = sim_version, .address = sim_address,
     .send = sim_send, .recv = sim_recv, .recv_masked = sim_recv_masked,
-    .progress = sim_progress, .cancel = sim_cancel, .probe = sim_probe, .drop_unexpected = sim_drop_unexpected, .send_ctrl = sim_notify,
+    .progress = sim_progress, .cancel = sim_cancel, .probe = sim_probe, .drop_unexpected = sim_drop_unexpected, .send_ctrl = sim_notify, .release = sim_release,
     .free_ctrl = sim_free_ctrl, .event_fd = sim_event_fd, .arm = sim_arm,
     .wake = sim_wake, .flush = sim_flush, .close = sim_close,
 };
@@ -464,6 +544,8 @@ void rcx_sim_destroy(struct rcx_sim *sim)
         rcx_notifier_close(&sim->ports[i].notifier);
     }
     pthread_mutex_destroy(&sim->mutex);
+    while (sim->held)
+        free_held(sim, &sim->held);
     sides_close(&sim->sides);
     rcx_heap_free(sim->heap, sim->ports);
     rcx_heap_free(sim->heap, sim);

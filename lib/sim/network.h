@@ -8,6 +8,9 @@
  * data is read, and its send completes. A posted receive fills its buffer with
  * garbage at once. So a run shows if a buffer is used too early. A receive by
  * mask writes no garbage: a shorter message must leave the rest unchanged.
+ *
+ * Without threads the data of most receives that allow it is held, and copied
+ * to the buffer at some later delivery, if it has not been released by then.
  */
 #ifndef RCX_SIM_NETWORK_H
 #define RCX_SIM_NETWORK_H
@@ -46,5 +49,7 @@ bool rcx_sim_deliver(struct rcx_sim *sim, int ranks[2]);
 size_t rcx_sim_unmatched(const struct rcx_sim *sim);
 /* Number of messages delivered so far. */
 uint64_t rcx_sim_delivered(const struct rcx_sim *sim);
+/* Number of messages whose data is held now. */
+size_t rcx_sim_held(const struct rcx_sim *sim);
 
 #endif

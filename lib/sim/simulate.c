@@ -10,9 +10,8 @@
 
 #include "core/base/random.h"
 #include "sim/framed.h"
+#include "sim/gates.h"
 #include "sim/network.h"
-
-enum { GATE = -1 /* peer of gates */ };
 
 /* ---- Schedules ----------------------------------------------------------- */
 
@@ -200,64 +199,6 @@ bool simulation_same_steps(const struct simulated_call *a,
     return same;
 }
 
-/* ---- Steps in any order -------------------------------------------------- */
-
-static uint32_t end_of_successors(const struct rcx_plan *plan)
-{
-    uint32_t end = 0;
-
-    for (uint32_t i = 0; i < plan->step_count; i++) {
-        const struct rcx_step *step = &plan->steps[i];
-
-        if (end < step->first_successor + step->successor_count)
-            end = step->first_successor + step->successor_count;
-    }
-    return end;
-}
-
-/*
- * Let each step except sends wait at a gate, a receive without a peer that the
- * simulation completes at random. The executor takes ready steps in a fixed
- * order; with gates only the plan's edges order the steps.
- */
-static struct rcx_plan *add_gates(struct rcx_heap *heap,
-                                  const struct rcx_plan *plan)
-{
-    const uint32_t n = plan->step_count, edges = end_of_successors(plan);
-    uint32_t gates = 0;
-    struct rcx_plan *gated =
-        rcx_heap_alloc(heap, sizeof *gated + 2 * n * sizeof *plan->steps +
-                                 (edges + n) * sizeof *plan->successors);
-    struct rcx_step *steps;
-    uint32_t *successors;
-
-    if (!gated)
-        return NULL;
-    steps = (struct rcx_step *)(gated + 1);
-    successors = (uint32_t *)(steps + 2 * n);
-    memcpy(steps, plan->steps, n * sizeof *steps);
-    memcpy(successors, plan->successors, edges * sizeof *successors);
-    for (uint32_t i = 0; i < n; i++) {
-        steps[i].sink = 0; /* the step that consumes data may wait at a gate */
-        if (steps[i].kind == RCX_STEP_SEND)
-            continue;
-        steps[n + gates] = steps[i];
-        steps[n + gates].waits = 1;
-        steps[i] = (struct rcx_step){.kind = RCX_STEP_RECV,
-                                     .peer = GATE,
-                                     .waits = steps[i].waits,
-                                     .first_successor = edges + gates,
-                                     .successor_count = 1};
-        successors[edges + gates] = n + gates;
-        gates++;
-    }
-    *gated = *plan;
-    gated->step_count = n + gates;
-    gated->steps = steps;
-    gated->successors = successors;
-    return gated;
-}
-
 /* ---- Ports: the simulated network with eager sends ----------------------- */
 
 struct run;
@@ -337,7 +278,7 @@ static rcx_status_t port_recv(struct rcx_transport *t, int peer, void *buffer,
     struct port *port = (struct port *)t;
     struct run *run = port->run;
 
-    if (peer != GATE)
+    if (peer != RCX_GATE)
         return watched(
             run, port->net->ops->recv(port->net, peer, buffer, bytes, tag, m));
     if (run->gates_to_last-- == 0)
@@ -347,10 +288,18 @@ static rcx_status_t port_recv(struct rcx_transport *t, int peer, void *buffer,
     return RCX_IN_PROGRESS;
 }
 
+static void port_release(struct rcx_transport *t, struct rcx_message *m)
+{
+    struct port *port = (struct port *)t;
+
+    port->net->ops->release(port->net, m);
+}
+
 static const struct rcx_transport_ops port_ops = {
     .name = "proof",
     .send = port_send,
     .recv = port_recv,
+    .release = port_release,
 };
 
 static void free_eager(struct run *run, struct eager *e)
@@ -454,7 +403,7 @@ static const struct rcx_plan *prepare_plan(struct simulated_rank *rank,
 
     if (sends != SENDS_RENDEZVOUS) {
         if (!rank->gated)
-            rank->gated = add_gates(s->heap, plan);
+            rank->gated = rcx_gates_add(s->heap, plan);
         plan = rank->gated;
     }
     if (x && x->plan == plan)
@@ -560,6 +509,7 @@ static void describe_deadlock(struct simulation *s, const struct run *run)
 static bool check_end(struct simulation *s, const struct run *run)
 {
     const size_t unmatched = rcx_sim_unmatched(run->net);
+    const size_t held = rcx_sim_held(run->net);
 
     if (run->complete < s->size) {
         describe_deadlock(s, run);
@@ -572,6 +522,11 @@ static bool check_end(struct simulation *s, const struct run *run)
     }
     if (rcx_sim_delivered(run->net) != s->messages) {
         snprintf(s->text, sizeof s->text, "messages were lost");
+        return false;
+    }
+    if (held > 0) {
+        snprintf(s->text, sizeof s->text, "%zu messages are never released",
+                 held);
         return false;
     }
     return true;

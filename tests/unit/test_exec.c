@@ -347,8 +347,9 @@ static int log_op(void *dst, const void *left, const void *right, size_t count,
     return 0;
 }
 
-/* Local work, sends and receives, written in the least favourable order. answer
- * is the result of each transport call. */
+/* Local work, sends and receives, written in the least favourable order. The
+ * two reductions are not fused, as the first one stores a part of the result.
+ * answer is the result of each transport call. */
 static void call_log_open(rcx_status_t answer)
 {
     struct rcx_builder *b;
@@ -358,13 +359,13 @@ static void call_log_open(rcx_status_t answer)
     call_log.answer = answer;
     bench_open(4, 0);
     b = rank_begin(1);
-    rcx_step_reduce(b, TMP(0), IN, IN);
+    rcx_step_reduce(b, OUT, IN, IN);
     rcx_step_send(b, 2, IN);
     rcx_step_recv(b, 0, TMP(1));
-    rcx_step_reduce(b, OUT, TMP(1), TMP(0));
+    rcx_step_reduce(b, TMP(0), TMP(1), OUT);
     rcx_step_send(b, 0, IN);
     rcx_step_recv(b, 3, TMP(2));
-    rcx_step_send(b, 3, OUT);
+    rcx_step_send(b, 3, TMP(0));
     prepare(1, &call_log.base);
     bench.reducers[1].kernel = NULL;
     bench.reducers[1].fn = log_op;

@@ -220,13 +220,13 @@ static bool arrive(struct rcx_exec *x, struct rcx_message *m, int first)
 }
 
 /* Two receives and two reductions. The second reduction needs the result of the
- * first. */
+ * first, which is a part of the plan's result: so they are not fused. */
 static struct rcx_plan *two_in_a_row(void)
 {
     const struct rcx_span first = receive(), second = receive();
 
-    rcx_step_reduce(&builder, out, in, first);
-    rcx_step_reduce(&builder, out, second, out);
+    rcx_step_reduce(&builder, rest, in, first);
+    rcx_step_reduce(&builder, out, second, rest);
     return finish(1024);
 }
 

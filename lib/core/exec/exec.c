@@ -14,10 +14,14 @@
  * left to a transport. It skips local work and sends empty messages, which tell
  * the receiver of the failure. If a message is lost there is no such end: the
  * execution stops, with steps left.
+ *
+ * fused.c has reductions that run as one.
  */
 #include "core/exec/exec.h"
 
 #include <string.h>
+
+#include "core/exec/fused.h"
 
 static inline void enqueue(struct rcx_exec *x, struct rcx_message *m)
 {
@@ -48,28 +52,22 @@ static void fail(struct rcx_exec *x, rcx_status_t status)
         x->status = status;
 }
 
-/* Integers are added, since an empty buffer may be NULL. */
-static inline char *at(const struct rcx_exec *x, unsigned buffer, size_t offset)
-{
-    return (char *)((uintptr_t)x->base[buffer] + offset);
-}
-
 static inline char *dst_of(const struct rcx_exec *x,
                            const struct rcx_message *m)
 {
-    return at(x, m->dst, m->dst_at);
+    return rcx_exec_at(x, m->dst, m->dst_at);
 }
 
 static inline char *left_of(const struct rcx_exec *x,
                             const struct rcx_message *m)
 {
-    return at(x, m->left, m->left_at);
+    return rcx_exec_at(x, m->left, m->left_at);
 }
 
 static inline char *right_of(const struct rcx_exec *x,
                              const struct rcx_message *m)
 {
-    return at(x, m->right, m->right_at);
+    return rcx_exec_at(x, m->right, m->right_at);
 }
 
 static bool is_ready_to_take(struct rcx_message *m)
@@ -117,6 +115,8 @@ void rcx_exec_set_step(struct rcx_exec *x, uint32_t i)
     m->left_at = step->left_at * x->elem_bytes;
     m->right_at = step->right_at * x->elem_bytes;
     m->due = step->count * x->elem_bytes;
+    if (step->fused > 0)
+        rcx_fused_set(x, m);
 }
 
 static void init_message(struct rcx_exec *x, uint32_t i,
@@ -134,7 +134,7 @@ static void init_message(struct rcx_exec *x, uint32_t i,
                              step->kind == RCX_STEP_SEND ? s->rank : m->peer);
     if (step->next_shared > 0 && s->transport->ops->send_shared)
         m->sharing = RCX_SHARING_POSSIBLE;
-    if (step->sink > 0 && RCX_PART_BYTES % x->elem_bytes == 0)
+    if (step->sink > 0 && !m->may_hold && RCX_PART_BYTES % x->elem_bytes == 0)
         m->sink = &recv_sink;
 }
 
@@ -313,7 +313,9 @@ static rcx_status_t work(struct rcx_exec *x, struct rcx_message *m)
         m->is_consumed = false;
         return RCX_OK;
     }
-    if (x->status != RCX_OK)
+    if (m->kind == RCX_EXEC_FUSED)
+        return rcx_fused_run(x, m);
+    if (x->status != RCX_OK || m->kind == RCX_EXEC_DEFERRED)
         return RCX_OK;
     if (m->kind == RCX_STEP_REDUCE)
         return rcx_reducer_apply(x->reducer, dst_of(x, m), left_of(x, m),
@@ -497,6 +499,7 @@ void rcx_exec_detach(struct rcx_exec *x)
         if (is_under_way(x, i, RCX_STEP_RECV) ||
             (ops->cancels_sends && is_under_way(x, i, RCX_STEP_SEND)))
             ops->cancel(x->transport, &x->messages[i]);
+    rcx_fused_release(x);
 }
 
 int rcx_exec_peers(const struct rcx_exec *x, int peers[], int most)

@@ -61,6 +61,13 @@ struct rcx_exec {
     uint64_t segment; /* number of the segment in the owner's operation */
 };
 
+/* Integers are added, since an empty buffer may be NULL. */
+static inline char *rcx_exec_at(const struct rcx_exec *x, unsigned buffer,
+                                size_t offset)
+{
+    return (char *)((uintptr_t)x->base[buffer] + offset);
+}
+
 /* Bytes of an execution of plan, with all arrays. Initialise an execution. */
 size_t rcx_exec_bytes(const struct rcx_plan *plan);
 void rcx_exec_init(struct rcx_exec *x, const struct rcx_plan *plan,

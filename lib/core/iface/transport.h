@@ -65,6 +65,9 @@ struct rcx_message {
     bool is_consumed;    /* by the sink, completely; of a sink: it has */
     size_t bytes;        /* of a receive: what arrived */
     const struct rcx_recv_sink *sink; /* of a receive; NULL: none */
+    bool may_hold;    /* of a receive: its data may be left where it arrived */
+    const void *held; /* of a completed receive: where its data is, instead of
+                         its buffer; NULL: in its buffer */
     void *owner;
     struct rcx_message *next;        /* in the list of completed messages */
     struct rcx_transport *transport; /* that it is in flight in */
@@ -244,6 +247,14 @@ struct rcx_transport_ops {
      */
     void (*cancel)(struct rcx_transport *t, struct rcx_message *m);
     bool cancels_sends;
+
+    /*
+     * The data of receive m is not needed any more where it is held. Until
+     * then, every call of t may copy it to the receive's buffer, and set
+     * m->held to NULL: data that is held must not keep other messages from
+     * being received. Sets m->held to NULL. NULL: no data is ever held.
+     */
+    void (*release)(struct rcx_transport *t, struct rcx_message *m);
 
     /* Whether a message has arrived for which no receive is posted, and whose
      * tag agrees with tag where mask has ones. Stores its tag. */

@@ -36,23 +36,33 @@ static bool can_consume(const struct rcx_step *reduction, struct rcx_span data)
             (is_same(data, right) && !rcx_span_meets(data, left)));
 }
 
-/* Return the step, plus one, that may consume the data of receive i; 0: none.
- * All steps that read the data are among the successors of i. */
-static uint32_t find_sink(const struct rcx_step *steps, uint32_t i,
-                          const uint32_t *successors)
+/* All steps that read the data are among the successors of i. */
+uint32_t rcx_step_reader(const struct rcx_step *steps, uint32_t i,
+                         const uint32_t *successors)
 {
     const uint32_t *const mine = successors + steps[i].first_successor;
-    uint32_t sink = 0;
+    uint32_t reader = 0;
 
     for (uint32_t k = 0; k < steps[i].successor_count; k++) {
         if (!does_read(&steps[mine[k]]))
             continue;
-        if (sink > 0)
+        if (reader > 0)
             return 0;
-        sink = mine[k] + 1;
+        reader = mine[k] + 1;
     }
-    return sink > 0 && can_consume(&steps[sink - 1], rcx_step_dst(&steps[i]))
-               ? sink
+    return reader;
+}
+
+/* Return the step, plus one, that may consume the data of receive i; 0:
+ * none. */
+static uint32_t find_sink(const struct rcx_step *steps, uint32_t i,
+                          const uint32_t *successors)
+{
+    const uint32_t reader = rcx_step_reader(steps, i, successors);
+
+    return reader > 0 &&
+                   can_consume(&steps[reader - 1], rcx_step_dst(&steps[i]))
+               ? reader
                : 0;
 }
 

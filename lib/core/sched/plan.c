@@ -187,7 +187,9 @@ static struct rcx_plan *pack(struct rcx_builder *b,
     struct rcx_plan *plan;
     const size_t steps_at = sizeof *plan;
     const size_t successors_at = steps_at + n * sizeof *b->steps;
-    const size_t ready_at = successors_at + edges->count * sizeof(uint32_t);
+    const size_t parts_at = successors_at + edges->count * sizeof(uint32_t);
+    const size_t ready_at =
+        parts_at + rcx_reductions_count(b) * sizeof *plan->parts;
     const size_t bytes = ready_at + n * sizeof(uint32_t);
 
     plan = rcx_heap_alloc(b->heap, bytes);
@@ -197,6 +199,7 @@ static struct rcx_plan *pack(struct rcx_builder *b,
     struct rcx_step *steps = (void *)((char *)plan + steps_at);
     uint32_t *successors = (void *)((char *)plan + successors_at);
     uint32_t *ready = (void *)((char *)plan + ready_at);
+    struct rcx_fused_part *parts = (void *)((char *)plan + parts_at);
 
     if (n > 0)
         memcpy(steps, b->steps, n * sizeof *steps);
@@ -208,9 +211,13 @@ static struct rcx_plan *pack(struct rcx_builder *b,
                               .successors = successors,
                               .ready = ready,
                               .ready_count = pack_ready(steps, n, ready),
+                              .parts = parts,
                               .scratch = b->scratch,
                               .bytes = bytes};
-    return plan;
+    if (rcx_reductions_fuse(b, steps, successors, parts, &plan->part_count))
+        return plan;
+    rcx_heap_free(b->heap, plan);
+    return NULL;
 }
 
 rcx_status_t rcx_sched_finish(struct rcx_builder *b, uint32_t message_window,

@@ -148,6 +148,9 @@ struct rcx_step {
     uint32_t next_shared; /* of a SEND: index plus one of the next one, in a
                              circle, of those that send the same span and become
                              ready together; 0: it is alone */
+    uint32_t fused; /* of a REDUCE: index plus one of the first part of the fused
+                       reduction that it belongs to; 0: none. Of a RECV: the
+                       same of the only step that reads its data */
 };
 
 /* The spans of a step. Spans that its kind does not use are undefined. */
@@ -170,6 +173,21 @@ static inline struct rcx_span rcx_step_right(const struct rcx_step *step)
                              .count = step->count};
 }
 
+/*
+ * A fused reduction: REDUCE steps that run as one, with the last of them, as
+ * only it needs the results of the others. Its parts, the steps in program
+ * order, follow each other in plan->parts.
+ */
+enum { RCX_FUSED_OPERANDS = 8, RCX_FUSED_PARTS = RCX_FUSED_OPERANDS - 1 };
+struct rcx_fused_part {
+    uint32_t step;
+    /* Index plus one of the RECV whose data only this operand is; 0: none. */
+    uint32_t left_from, right_from;
+    /* The span is an intermediate result, which no other step sees. */
+    bool dst_stays, left_stays, right_stays;
+    bool is_last;
+};
+
 /* A finished schedule: constant, in one block of memory. */
 struct rcx_plan {
     uint32_t step_count;
@@ -177,8 +195,10 @@ struct rcx_plan {
     const struct rcx_step *steps;
     const uint32_t *successors;
     const uint32_t *ready; /* indices of these steps, in the order of kinds */
-    size_t scratch;        /* elements of RCX_BUFFER_TMP */
-    size_t bytes;          /* size of this block */
+    uint32_t part_count;
+    const struct rcx_fused_part *parts; /* of all fused reductions */
+    size_t scratch;                     /* elements of RCX_BUFFER_TMP */
+    size_t bytes;                       /* size of this block */
 };
 
 /*
@@ -278,6 +298,18 @@ void rcx_copies_forward(struct rcx_builder *b);
  * combine.c. */
 void rcx_sinks_find(struct rcx_step *steps, uint32_t count,
                     const uint32_t *successors);
+/* Return the step, plus one, that alone reads the data of receive i; 0: none,
+ * or several. */
+uint32_t rcx_step_reader(const struct rcx_step *steps, uint32_t i,
+                         const uint32_t *successors);
+
+/* Find reductions that run as one, and store their parts. There is room for
+ * rcx_reductions_count() of them. Edges must have been packed. False: no
+ * memory. See fuse.c. */
+uint32_t rcx_reductions_count(const struct rcx_builder *b);
+bool rcx_reductions_fuse(struct rcx_builder *b, struct rcx_step *steps,
+                         const uint32_t *successors,
+                         struct rcx_fused_part *parts, uint32_t *part_count_p);
 
 /* Find sends that may share a copy of their data. Edges must have been found
  * and packed. See shared.c. */

@@ -3,7 +3,7 @@
  * Allreduce along a tree of any topology: reduce to rank 0, then broadcast (OCC
  * manual 2005, general allreduce).
  *
- *   scratch  2 n
+ *   scratch  n for each child, 14 n at most
  *   order    binomial, and knomial of radix 2: CANONICAL; double: RANK; else
  *            UNIFORM
  *

@@ -8,7 +8,9 @@
 
 #include <string.h>
 
-enum { SPARE = 2 }; /* free slots kept, so that receives are posted early */
+/* Free slots that are kept, so that receives are posted early, and reductions
+ * can be fused: an operand that is overwritten later cannot wait. */
+enum { SPARE = RCX_FUSED_PARTS };
 
 /* Return the parent of a node; the root is its own parent. Nodes are blocks of
  * 2^k ranks, truncated at size. A truncated block may be the same for several

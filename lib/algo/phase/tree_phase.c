@@ -6,7 +6,9 @@
  */
 #include "algo/phase/tree_phase.h"
 
-enum { NONE = RCX_TOPOLOGY_NONE };
+/* SCRATCH: vectors from children, so many that the reductions of one round of
+ * them can be fused. */
+enum { NONE = RCX_TOPOLOGY_NONE, SCRATCH = 2 * RCX_FUSED_PARTS };
 
 /* Return the tree that a member handles as number i. Of two trees, it is
  * first the one in which the member is a leaf, as that message can be sent
@@ -25,7 +27,7 @@ static void reduce_tree(struct rcx_builder *b, const struct rcx_group *g,
                         struct rcx_span operand, struct rcx_span result)
 {
     const int me = g->rank, parent = rcx_topology_parent(t, tree, me);
-    struct rcx_span partial = operand, scratch[2];
+    struct rcx_span partial = operand, scratch[SCRATCH];
     int child;
 
     for (int i = 0; (child = rcx_topology_child(t, tree, me, i)) != NONE; i++) {
@@ -33,9 +35,9 @@ static void reduce_tree(struct rcx_builder *b, const struct rcx_group *g,
 
         if (i == 0 && result.count == 0)
             result = rcx_span_scratch(b, operand.count);
-        if (i < 2)
+        if (i < SCRATCH)
             scratch[i] = rcx_span_scratch(b, operand.count);
-        theirs = scratch[i % 2];
+        theirs = scratch[i % SCRATCH];
         rcx_step_recv(b, rcx_group_member(g, child), theirs);
         if (child < me)
             rcx_step_reduce(b, result, theirs, partial);

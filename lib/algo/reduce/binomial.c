@@ -2,7 +2,7 @@
 /*
  * Reduce along the binomial tree, in rank order for every root.
  *
- *   scratch  3 n; 2 n at the root
+ *   scratch  n for each child, 14 n at most; elsewhere than at the root n more
  *   order    CANONICAL
  *
  * A node of the fixed tree is represented by its lowest rank, or by the root if

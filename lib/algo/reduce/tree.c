@@ -3,7 +3,7 @@
  * Reduce along a tree of any topology (OCC manual 2005, generalized reduce;
  * double: Sanders, Speck, Traeff 2009).
  *
- *   scratch  3 n; 2 n at the root
+ *   scratch  n for each child, 14 n at most; elsewhere than at the root n more
  *   order    binomial, and knomial of radix 2: CANONICAL; double: RANK, since
  *            each half has its own tree; else UNIFORM
  *

@@ -27,10 +27,13 @@ const struct mode modes[MODES] = {
     MODE(RING, RING / 4 + 1, .has_sinks = true),
     MODE(RING_LEAST, SIZE_MAX, .has_sinks = true),
     MODE(RING, SIZE_MAX, .eager = 1000, .has_sinks = true),
-    MODE(RING, 3 * RING, .eager = RCX_SHM_SHORT)};
+    MODE(RING, 3 * RING, .eager = RCX_SHM_SHORT),
+    MODE(RING, SIZE_MAX, .may_hold = true),
+    MODE(RING_LEAST, 3 * RING, .never_sleeps = true, .may_hold = true)};
 const struct mode in_parts = MODE(RING, SIZE_MAX, .has_sinks = false);
 const struct mode in_place = MODE(RING, RING / 4 + 1, .has_sinks = false);
 const struct mode sink_in_place = MODE(RING, RING / 4 + 1, .has_sinks = true);
+const struct mode holding = MODE(RING, SIZE_MAX, .may_hold = true);
 
 struct rank ranks[RANKS];
 static const struct mode *mode_now;
@@ -141,12 +144,20 @@ static void take(struct rcx_message *m, size_t at, const void *data,
 static const struct rcx_recv_sink test_sink = {.is_ready = is_ready,
                                                .take = take};
 
+static bool is_blank(const unsigned char *at, size_t bytes)
+{
+    return bytes == 0 || (*at == CANARY && memcmp(at, at + 1, bytes - 1) == 0);
+}
+
 static bool is_stored(const struct test_msg *l, const unsigned char *text,
                       size_t bytes)
 {
     const unsigned char *const buffer = l->space + EDGE;
     size_t i = 0;
 
+    if (l->m.held)
+        return l->sink_bytes == 0 && is_blank(buffer, l->bytes) &&
+               memcmp(l->m.held, text, bytes) == 0;
     if (!l->m.is_consumed)
         return l->sink_bytes == 0 && memcmp(buffer, text, bytes) == 0;
     while (i < bytes && (buffer[i] ^ SINK_XOR) == text[i])
@@ -172,11 +183,6 @@ static unsigned char *make(struct test_msg *l, uint64_t number, size_t bytes)
     return l->space + EDGE;
 }
 
-static bool is_blank(const unsigned char *at, size_t bytes)
-{
-    return bytes == 0 || (*at == CANARY && memcmp(at, at + 1, bytes - 1) == 0);
-}
-
 void msg_check_and_free(struct test_msg *l, const unsigned char *text,
                         size_t bytes)
 {
@@ -189,6 +195,9 @@ void msg_check_and_free(struct test_msg *l, const unsigned char *text,
         require(is_stored(l, text, bytes));
         require(is_blank(buffer + bytes, l->bytes - bytes));
     }
+    if (l->m.held)
+        rcx_shm_release(&l->m);
+    require(!l->m.held);
     memset(l->space, 0, l->bytes + 2 * EDGE);
     free(l->space);
     l->space = NULL;
@@ -252,6 +261,7 @@ void msg_recv_masked(int self, int peer, struct test_msg *l, uint64_t tag,
     rcx_message_set_match(&l->m, buffer, room, tag, mask);
     rcx_shm_msg(&l->m)->tells_tag = true;
     l->m.sink = mode_now->has_sinks ? &test_sink : NULL;
+    l->m.may_hold = mode_now->may_hold && room % 4 != 3;
     posted(l, peer == ANY ? recv_any(&ranks[self], &l->m)
                           : rcx_shm_recv(channel_of(self, peer), &l->m));
 }

@@ -24,15 +24,18 @@ enum {
 /* Properties of the channels in a test; modes has combinations of them.
  * in_parts: a long message goes through the ring in parts. in_place: the
  * receiver reads it from the sender's buffer. sink_in_place: the same with
- * sinks, which store data in a changed form. */
+ * sinks, which store data in a changed form. holding: in_parts, and data is
+ * held until it is checked. */
 struct mode {
     size_t ring, cma_from;
     size_t eager; /* longest eager message; 0: a chunk */
     bool never_sleeps;
     bool has_sinks; /* receives have a sink, and most sinks are ready */
+    bool may_hold;  /* most receives allow that their data is held */
 };
-enum { MODES = 8 };
-extern const struct mode modes[MODES], in_parts, in_place, sink_in_place;
+enum { MODES = 10 };
+extern const struct mode modes[MODES], in_parts, in_place, sink_in_place,
+    holding;
 
 struct rank {
     struct rcx_shm_lane lane; /* must be first */
@@ -82,8 +85,8 @@ void msg_recv_masked(int self, int peer, struct test_msg *l, uint64_t tag,
 /* Poll for l, which is in progress, as a transport does when a caller waits for
  * one message. Returns whether l is complete. */
 bool msg_expect(int self, int peer, struct test_msg *l, unsigned *polls);
-/* Check that l has received the message with that number, and free its
- * buffer. */
+/* Check that l has received the message with that number, release it if it is
+ * held, and free its buffer. */
 void msg_check(struct test_msg *l, uint64_t number, size_t bytes);
 /* Check that l's buffer holds bytes of text, unless text is NULL, and that
  * nothing else was written. Frees the buffer. */

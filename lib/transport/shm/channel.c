@@ -7,6 +7,7 @@
 
 #include "core/base/relax.h"
 #include "transport/shm/fifo.h"
+#include "transport/shm/hold.h"
 #include "transport/shm/mapped.h"
 #include "transport/shm/rndv.h"
 
@@ -25,6 +26,7 @@ void rcx_shm_channel_open(struct rcx_shm_channel *p, struct rcx_shm_lane *lane,
     p->posted_end = &p->posted;
     p->unexpected_end = &p->unexpected;
     p->starting_end = &p->starting;
+    p->held_end = &p->held;
     p->ring_in =
         (struct rcx_ring){.bytes = in->ring, .size = lane->settings.ring};
 }
@@ -232,7 +234,7 @@ static bool take(struct rcx_shm_channel *p)
     } else if (a.tag == RCX_SHM_CTRL) {
         rcx_ctrl_queue_push(p->lane->transport, p->lane->heap, a.data, a.part);
     } else if ((m = claim(p, a.tag))) {
-        status = deliver(p, m, &a);
+        status = rcx_shm_hold(p, m, &a) ? RCX_OK : deliver(p, m, &a);
         if (status != RCX_IN_PROGRESS)
             rcx_shm_complete(p, m, status);
     } else if (!keep(p, &a)) {
@@ -319,7 +321,7 @@ static rcx_status_t take_whole(struct rcx_shm_channel *p, struct rcx_message *m)
     if (a.kind > RCX_SLOT_CICO ||
         ((a.tag ^ rcx_shm_msg(m)->key) & rcx_shm_msg(m)->mask) != 0)
         return RCX_IN_PROGRESS;
-    status = deliver(p, m, &a);
+    status = rcx_shm_hold(p, m, &a) ? RCX_OK : deliver(p, m, &a);
     rcx_shm_free_bytes(p, &a);
     return status;
 }

@@ -9,7 +9,9 @@
  *
  * A slot is full when it holds the current lap's number, which the sender
  * stores last: one store publishes a message, and no counter is shared. The
- * receiver returns slots and bytes in parts of a ring.
+ * receiver returns slots and bytes in parts of a ring. It may hold a message in
+ * the ring of bytes, and return no bytes from there on, as long as the sender
+ * has room for further ones; see hold.c.
  *
  * The adjacent-line prefetcher takes lines away from their writer: the second
  * line of a pair, and the lines behind. So a slot spans two lines, and the ring
@@ -92,8 +94,12 @@ struct rcx_shm_message {
     size_t at;          /* bytes done */
     size_t taken;       /* bytes that the sink has */
     uint64_t key, mask; /* matches tags that agree where mask has ones */
-    uint64_t order;     /* among all receives */
-    uint64_t address;   /* where to read it, in the sender; 0: it is sent */
+    union {
+        uint64_t order;   /* among all receives */
+        uint64_t held_at; /* of held data: its position in the ring */
+    };
+    uint64_t address; /* where to read it, in the sender; 0: it is sent */
+    struct rcx_message *next_held;
 };
 _Static_assert(sizeof(struct rcx_shm_message) <= RCX_MESSAGE_STATE,
                "a message has room for it");
@@ -130,9 +136,11 @@ struct rcx_shm_channel {
     struct rcx_shm_lane *lane;
     struct rcx_message **starting_end;
     struct rcx_ring ring_out, ring_in;
-    uint64_t told;                 /* slots that have been returned */
-    struct rcx_message *streaming; /* long sends in progress */
-    struct rcx_message *begun;     /* long receives in progress */
+    uint64_t told;                        /* slots that have been returned */
+    struct rcx_message *held, **held_end; /* receives whose data is still in the
+                                             FIFO, oldest first */
+    struct rcx_message *streaming;        /* long sends in progress */
+    struct rcx_message *begun;            /* long receives in progress */
     unsigned answers_due; /* long receives whose sender waits for an answer */
     struct rcx_addr_map mappings; /* of the peer's regions */
     uint64_t number;              /* of long sends */
@@ -174,7 +182,8 @@ unsigned rcx_shm_progress(struct rcx_shm_channel *p, bool all);
 /* As in struct rcx_transport_ops. A message that has begun continues, without
  * its buffer. */
 void rcx_shm_cancel(struct rcx_shm_channel *p, struct rcx_message *m);
-/* Whether an unexpected message matches. */
+/* As in struct rcx_transport_ops. */
+void rcx_shm_release(struct rcx_message *m);
 /* Send a control message, if there is room now. Their tag is that of a message
  * of the internal communicator, which has none. */
 #define RCX_SHM_CTRL (UINT64_C(1) << 63)
@@ -184,6 +193,7 @@ bool rcx_shm_send_ctrl(struct rcx_shm_channel *p, const void *note,
  * are told. */
 void rcx_shm_drop_unexpected(struct rcx_shm_channel *p, uint64_t tag,
                              uint64_t mask);
+/* Whether an unexpected message matches. */
 bool rcx_shm_probe(const struct rcx_shm_channel *p, uint64_t tag, uint64_t mask,
                    uint64_t *found_p);
 /* Receive an unexpected message into m. RCX_ERR_ARG: none matches. */

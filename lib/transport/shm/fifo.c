@@ -5,6 +5,7 @@
 #include "transport/shm/fifo.h"
 
 #include "transport/shm/cico.h"
+#include "transport/shm/hold.h"
 
 /* UNIT: allocation unit of the ring. FETCHED_AHEAD: parts closer together than
  * this are taken for a descending stream, and prefetched. */
@@ -159,16 +160,19 @@ struct rcx_shm_header rcx_shm_peek(struct rcx_shm_channel *p)
     return a;
 }
 
-/* Return the bytes to the sender. */
-static void free_part(struct rcx_shm_channel *p, size_t part)
+void rcx_shm_return_bytes(struct rcx_shm_channel *p)
 {
     struct rcx_ring *r = &p->ring_in;
+    uint64_t end;
 
-    r->at = end_of(r, part);
     if (r->at - r->known < r->size / RCX_RING_RETURNS)
         return;
-    r->known = r->at;
-    rcx_shm_store(p, &p->in->taken, r->at);
+    while ((end = rcx_shm_free_end(p)) + r->size / RCX_RING_HELD <= r->at)
+        rcx_shm_end_hold(p);
+    if (end == r->known)
+        return;
+    r->known = end;
+    rcx_shm_store(p, &p->in->taken, end);
 }
 
 void rcx_shm_return_slots(struct rcx_shm_channel *p)
@@ -183,6 +187,8 @@ void rcx_shm_free_bytes(struct rcx_shm_channel *p,
     rcx_shm_consume(p);
     if (a->kind == RCX_SLOT_CICO)
         rcx_cico_note_read(p);
-    if (is_in_ring(a->kind))
-        free_part(p, a->part);
+    if (!is_in_ring(a->kind))
+        return;
+    p->ring_in.at = end_of(&p->ring_in, a->part);
+    rcx_shm_return_bytes(p);
 }

@@ -155,6 +155,9 @@ bool rcx_shm_put_control(struct rcx_shm_channel *p, uint64_t tag,
                          const struct rcx_rndv_header *beginning);
 /* Return consumed slots to the sender. */
 void rcx_shm_return_slots(struct rcx_shm_channel *p);
+/* Return bytes, if they are enough, up to the oldest held message. Holds that
+ * would keep too many bytes end. */
+void rcx_shm_return_bytes(struct rcx_shm_channel *p);
 static inline void rcx_shm_consume(struct rcx_shm_channel *p)
 {
     const bool is_due =

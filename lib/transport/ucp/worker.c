@@ -439,6 +439,13 @@ static rcx_status_t post_recv(struct rcx_transport *t, int peer, void *buffer,
                : recv_any(t, peer, buffer, bytes, tag, m);
 }
 
+/* Only channels hold data. */
+static void release(struct rcx_transport *t, struct rcx_message *m)
+{
+    (void)t;
+    rcx_shm_release(m);
+}
+
 static rcx_status_t expect(struct rcx_transport *t, struct rcx_message *m,
                            unsigned *polls)
 {
@@ -584,7 +591,7 @@ static rcx_status_t flush(struct rcx_transport *t)
 /* clang-format off */
 const struct rcx_transport_ops rcx_transport_ucp = {
     .name = "ucp", .version = rcx_ucp_version, .open = open, .address = address, .flush = flush, .close = close_all,
-    .send = post_send, .send_shared = rcx_ucp_send_shared, .recv = post_recv, .recv_masked = post_masked, .expect = expect, .reach = rcx_ucp_find_way, .way = rcx_ucp_way,
+    .send = post_send, .send_shared = rcx_ucp_send_shared, .recv = post_recv, .recv_masked = post_masked, .expect = expect, .release = release, .reach = rcx_ucp_find_way, .way = rcx_ucp_way,
     .progress = progress, .cancel = cancel, .cancels_sends = true, .probe = probe, .drop_unexpected = drop_unexpected, .has_ended = rcx_ucp_has_ended,
     .send_ctrl = rcx_ucp_send_ctrl, .event_fd = event_fd, .arm = arm, .wake = wake, .core_released = rcx_ucp_lane_core_released, .peers_run = rcx_ucp_lane_peers_run,
     .get_memory = rcx_ucp_get_memory, .put_memory = rcx_ucp_put_memory, .memory_key = rcx_ucp_memory_key, .reach_memory = rcx_ucp_reach_memory,

@@ -326,6 +326,172 @@ static void a_receive_that_is_cancelled_reads_no_more(void **state)
     end();
 }
 
+/* ---- Messages that are held ---------------------------------------------- */
+
+/* One call of progress, as while a rank waits. */
+static void poll_once(int self, int peer)
+{
+    rcx_shm_progress(channel_of(self, peer), false);
+    rcx_transport_init(&ranks[self].transport);
+}
+
+/* Send number messages from b, which are all received and held. */
+static void hold(const struct block *b, struct test_msg *s, struct test_msg *r,
+                 int number)
+{
+    for (int i = 0; i < number; i++) {
+        send_from(0, 1, &s[i], b, (size_t)i * 4096, (uint64_t)i, 4096);
+        lock(b);
+        msg_recv(1, 0, &r[i], (uint64_t)i, 4096);
+        if (r[i].is_late) /* behind the notice of the region */
+            poll_once(1, 0);
+        r[i].is_late = false;
+        assert_ok(r[i].m.status);
+        assert_ptr_equal(r[i].m.held, b->alias + i * 4096);
+    }
+}
+
+/* The sender completes when the message is released, and not before. */
+static void a_message_is_held_in_the_memory_of_its_sender(void **state)
+{
+    struct test_msg s[3], r[3];
+    struct block b;
+
+    (void)state;
+    begin(&holding);
+    b = expose(0, 1 << 20);
+    for (int round = 0; round < 50; round++) {
+        hold(&b, s, r, 3);
+        for (int i = 0; i < 3; i++) {
+            const int k = (i + round) % 3;
+
+            poll_once(0, 1);
+            assert_status(s[k].m.status, RCX_IN_PROGRESS);
+            msg_check(&r[k], (uint64_t)k, 4096);
+            poll_once(0, 1);
+            assert_ok(s[k].m.status);
+        }
+        assert_false(rcx_shm_is_busy(channel_of(1, 0)));
+        assert_int_equal(channel_of(1, 0)->answers_due, 0);
+    }
+    drop(&b);
+    end();
+}
+
+/* The receiver waits for something that needs the sender's completion. */
+static void a_sender_is_not_kept_waiting(void **state)
+{
+    struct test_msg s[3], r[3];
+    struct block b;
+
+    (void)state;
+    for (int sleeps = 0; sleeps < 2; sleeps++) {
+        begin(&holding);
+        b = expose(0, 1 << 20);
+        hold(&b, s, r, 3);
+        for (int i = 0; i < 1000 && !sleeps; i++)
+            poll_once(1, 0);
+        if (sleeps) /* the last look before it sleeps */
+            assert_true(rcx_shm_progress(channel_of(1, 0), true) > 0);
+        poll_once(0, 1);
+        for (int i = 0; i < 3; i++) {
+            assert_ok(s[i].m.status);
+            assert_null(r[i].m.held);
+            msg_check(&r[i], (uint64_t)i, 4096);
+        }
+        drop(&b);
+        end();
+    }
+}
+
+static void some_messages_are_held_and_others_copied(void **state)
+{
+    enum { N = RCX_MAPPED_HELD };
+    struct test_msg s[N + 1], r[N + 1];
+    struct block b;
+
+    (void)state;
+    begin(&holding);
+    b = expose(0, 1 << 20);
+    hold(&b, s, r, N);
+    send_from(0, 1, &s[N], &b, N * 4096, N, 4096);
+    lock(&b);
+    msg_recv(1, 0, &r[N], N, 4096);
+    assert_status(r[N].m.status, RCX_IN_PROGRESS);
+    poll_once(1, 0);
+    assert_ok(r[N].m.status);
+    assert_null(r[N].m.held);
+    r[N].is_late = false; /* its completion was not counted */
+    for (int i = N; i >= 0; i--)
+        msg_check(&r[i], (uint64_t)i, 4096);
+    poll_once(0, 1);
+    for (int i = 0; i <= N; i++)
+        assert_ok(s[i].m.status);
+    drop(&b);
+    end();
+}
+
+/* No slot is free, and then only two, so the sender is told later. */
+static void a_release_without_a_slot_is_sent_later(void **state)
+{
+    enum { FULL = RCX_SHM_SLOTS, ALL = 2 * FULL - 2 };
+    static struct test_msg fill[ALL], recvs[ALL];
+    struct test_msg s[3], r[3];
+    struct block b;
+
+    (void)state;
+    begin(&holding);
+    b = expose(0, 1 << 20);
+    hold(&b, s, r, 3);
+    for (int i = 0; i < FULL; i++)
+        msg_send(1, 0, &fill[i], 9, (uint64_t)i, 8);
+    for (int i = 0; i < 3; i++)
+        msg_check(&r[i], (uint64_t)i, 4096);
+    assert_int_equal(channel_of(1, 0)->released_count, 3);
+    assert_false(rcx_shm_is_flushed(channel_of(1, 0)));
+    rcx_shm_progress(channel_of(0, 1), true); /* frees all slots */
+    for (int i = FULL; i < ALL; i++)
+        msg_send(1, 0, &fill[i], 9, (uint64_t)i, 8);
+    poll_once(1, 0);
+    assert_int_equal(channel_of(1, 0)->released_count, 1);
+    go_on();
+    assert_int_equal(channel_of(1, 0)->released_count, 0);
+    for (int i = 0; i < 3; i++)
+        assert_ok(s[i].m.status);
+    for (int i = 0; i < ALL; i++)
+        msg_recv(0, 1, &recvs[i], 9, 8);
+    go_on();
+    for (int i = 0; i < ALL; i++)
+        msg_check(&recvs[i], (uint64_t)i, 8);
+    drop(&b);
+    end();
+}
+
+static void holds_end_with_the_sender(void **state)
+{
+    struct test_msg s[2], r[2], late;
+    struct block b;
+
+    (void)state;
+    begin(&holding);
+    b = expose(0, 1 << 20);
+    hold(&b, s, r, 1);
+    send_from(0, 1, &s[1], &b, 4096, 8, 4096);
+    rcx_shm_peer_ended(channel_of(1, 0));
+    assert_null(r[0].m.held);
+    msg_check(&r[0], 0, 4096);
+    msg_recv(1, 0, &late, 8, 4096);
+    assert_null(late.m.held);
+    rcx_shm_progress(channel_of(1, 0), false);
+    rcx_transport_init(&ranks[1].transport);
+    assert_ok(late.m.status);
+    late.is_late = false;
+    msg_check(&late, 8, 4096);
+    go_on();
+    drop(&b);
+    end();
+}
+
 /* ---- Many regions -------------------------------------------------------- */
 
 static void any_number_of_regions_comes_and_goes(void **state)
@@ -402,6 +568,11 @@ int main(void)
         cmocka_unit_test(a_withdrawn_region_is_unmapped),
         cmocka_unit_test(a_notice_that_finds_no_slot_is_sent_later),
         cmocka_unit_test(a_receive_that_is_cancelled_reads_no_more),
+        cmocka_unit_test(a_message_is_held_in_the_memory_of_its_sender),
+        cmocka_unit_test(a_sender_is_not_kept_waiting),
+        cmocka_unit_test(some_messages_are_held_and_others_copied),
+        cmocka_unit_test(a_release_without_a_slot_is_sent_later),
+        cmocka_unit_test(holds_end_with_the_sender),
         cmocka_unit_test(any_number_of_regions_comes_and_goes),
         cmocka_unit_test(ranges_are_found_by_any_address),
     };

@@ -27,6 +27,7 @@ void rcx_shm_channel_open(struct rcx_shm_channel *p, struct rcx_shm_lane *lane,
     p->unexpected_end = &p->unexpected;
     p->starting_end = &p->starting;
     p->held_end = &p->held;
+    p->mapped_end = &p->mapped;
     p->ring_in =
         (struct rcx_ring){.bytes = in->ring, .size = lane->settings.ring};
 }
@@ -137,7 +138,7 @@ bool rcx_shm_is_flushed(const struct rcx_shm_channel *p)
 
     while (m && !rcx_shm_msg(m)->may_go_on)
         m = m->next;
-    return !m && !p->starting;
+    return !m && !p->starting && p->released_count == 0;
 }
 
 /* ---- Receiving ----------------------------------------------------------- */
@@ -145,6 +146,8 @@ bool rcx_shm_is_flushed(const struct rcx_shm_channel *p)
 static rcx_status_t deliver(struct rcx_shm_channel *p, struct rcx_message *m,
                             const struct rcx_shm_header *a)
 {
+    if (rcx_shm_hold_mapped(p, m, a))
+        return RCX_OK;
     m->bytes = a->bytes;
     if (rcx_shm_msg(m)->tells_tag)
         m->tag = a->tag;
@@ -274,6 +277,8 @@ unsigned rcx_shm_progress(struct rcx_shm_channel *p, bool all)
 
     if (p->lane->gone)
         rcx_region_announce_gone(p);
+    if (p->mapped_count > 0)
+        events += rcx_shm_mapped_progress(p, all);
     if (p->answers_due)
         events += rcx_rndv_recv_progress(p);
     if (p->starting)
@@ -448,6 +453,8 @@ void rcx_shm_peer_ended(struct rcx_shm_channel *p)
     p->starting = p->streaming = p->begun = NULL;
     p->starting_end = &p->starting;
     p->answers_due = 0;
+    p->mapped_count -= p->released_count;
+    p->released_count = 0;
     complete_all(p, starting);
     complete_all(p, streaming);
     complete_all(p, begun);

@@ -30,6 +30,7 @@
 
 enum { RCX_LINE = 64, RCX_LINES = 128, RCX_SHM_SLOTS = 32 };
 enum { RCX_SLOT_BYTES = RCX_LINES - 16 };
+enum { RCX_MAPPED_HELD = 8 }; /* messages of a channel, in mapped memory */
 
 struct rcx_shm_slot {
     /* lap << 32 | kind << RCX_KIND_SHIFT | bytes of the part that is here */
@@ -138,10 +139,18 @@ struct rcx_shm_channel {
     struct rcx_ring ring_out, ring_in;
     uint64_t told;                        /* slots that have been returned */
     struct rcx_message *held, **held_end; /* receives whose data is still in the
-                                             FIFO, oldest first */
-    struct rcx_message *streaming;        /* long sends in progress */
-    struct rcx_message *begun;            /* long receives in progress */
-    unsigned answers_due; /* long receives whose sender waits for an answer */
+                                             ring, oldest first */
+    struct rcx_message *mapped, **mapped_end; /* the same, in mapped memory */
+    uint64_t
+        released[RCX_MAPPED_HELD]; /* numbers of the messages that have been
+                                           in mapped memory, and whose senders
+                                           have not been told yet */
+    unsigned released_count;
+    unsigned mapped_count;         /* of both */
+    unsigned mapped_polls;         /* since a message was last held there */
+    struct rcx_message *streaming; /* long sends in progress */
+    struct rcx_message *begun;     /* long receives in progress */
+    unsigned answers_due; /* long messages whose sender waits for an answer */
     struct rcx_addr_map mappings; /* of the peer's regions */
     uint64_t number;              /* of long sends */
     uint64_t cico_sent; /* copies for the peer in this rank's buffer so far, */
@@ -219,7 +228,8 @@ static inline bool rcx_shm_has_message(const struct rcx_shm_channel *p)
 /* Whether an operation of this rank waits for the peer. */
 static inline bool rcx_shm_is_busy(const struct rcx_shm_channel *p)
 {
-    return p->posted || p->starting || p->streaming || p->begun;
+    return p->posted || p->starting || p->streaming || p->begun ||
+           p->mapped_count > 0;
 }
 
 static inline unsigned rcx_shm_poll(struct rcx_shm_channel *p)

@@ -133,8 +133,9 @@ static inline rcx_status_t rcx_ucp_lane_recv(struct rcx_ucp_lane *lane,
                                              struct rcx_message *m)
 {
     const rcx_status_t status = rcx_shm_recv(p, m);
+    const bool is_over = status == RCX_OK && p->mapped_count == 0;
 
-    if (__builtin_expect(status != RCX_OK && !p->is_active, 0))
+    if (__builtin_expect(!is_over && !p->is_active, 0))
         rcx_ucp_lane_activate(lane, p);
     return status;
 }

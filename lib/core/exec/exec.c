@@ -313,9 +313,9 @@ static rcx_status_t work(struct rcx_exec *x, struct rcx_message *m)
         m->is_consumed = false;
         return RCX_OK;
     }
-    if (m->kind == RCX_EXEC_FUSED)
-        return rcx_fused_run(x, m);
-    if (x->status != RCX_OK || m->kind == RCX_EXEC_DEFERRED)
+    if (__builtin_expect(m->kind > RCX_STEP_REDUCE, 0))
+        return m->kind == RCX_EXEC_FUSED ? rcx_fused_run(x, m) : RCX_OK;
+    if (x->status != RCX_OK)
         return RCX_OK;
     if (m->kind == RCX_STEP_REDUCE)
         return rcx_reducer_apply(x->reducer, dst_of(x, m), left_of(x, m),

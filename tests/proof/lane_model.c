@@ -25,12 +25,15 @@ enum op {
     ARM,
     DISARM,
     SLEEP,
+    END_HOLD,
     DONE,
     OPS,
     /* Further events, which are seen but are no steps: */
     SLOTS_FULL = OPS,
     PARTS_FULL,
     WOKE_BEFORE,
+    HELD,
+    RELEASED,
     ALL
 };
 
@@ -48,10 +51,13 @@ static const char *const op_names[ALL] = {"looks at the next slot",
                                           "says that it sleeps",
                                           "says that it does not",
                                           "wakes up",
+                                          "reads what it holds",
                                           "is done",
                                           "finds no slot",
                                           "finds no part",
-                                          "finds that its peer sleeps no more"};
+                                          "finds that its peer sleeps no more",
+                                          "holds a message",
+                                          "releases a message"};
 
 /* ---- Memory -------------------------------------------------------------- */
 
@@ -162,12 +168,30 @@ static void end_sending(const struct lane_model *m, struct lane_rank *r, int me)
     go_on_sending(m, r, me);
 }
 
+/* Parts that may be returned. */
+static int parts_free(const struct lane_model *m, const struct lane_rank *r)
+{
+    return r->held && m->mutant != LANE_RETURNS_HELD
+               ? parts_before(m, r->held - 1)
+               : parts_before(m, r->taken);
+}
+
+/* Whether the sender would have no part left. */
+static bool must_end_hold(const struct lane_model *m, const struct lane_rank *r)
+{
+    return r->held && m->mutant != LANE_HOLDS_ON &&
+           parts_before(m, r->taken) - parts_before(m, r->held - 1) >= m->parts;
+}
+
 static void go_on_receiving(const struct lane_model *m, struct lane_rank *r)
 {
-    const int parts = parts_before(m, r->taken);
+    const bool are_due =
+        parts_before(m, r->taken) - r->parts_returned >= m->parts_batch;
 
-    if (parts - r->parts_returned >= m->parts_batch) {
-        r->parts_returned = (uint8_t)parts;
+    if (are_due && must_end_hold(m, r)) {
+        r->at = END_HOLD;
+    } else if (are_due && parts_free(m, r) > r->parts_returned) {
+        r->parts_returned = (uint8_t)parts_free(m, r);
         begin_store(m, r, PARTS_RETURNED);
     } else if (r->taken - r->returned >= m->slots_batch) {
         r->returned = r->taken;
@@ -192,13 +216,56 @@ static void end_store(const struct lane_model *m, struct lane_rank *r, int me)
 
 /* ---- Steps --------------------------------------------------------------- */
 
-/* Check a tag or data word: that of message n is n + 1. */
-static void check(struct lane_model *m, const struct lane_rank *r, int number)
+/* Check a tag or data word of message n: it is n + 1. */
+static void check(struct lane_model *m, int n, int number)
 {
     if (number == 0)
         m->verdict = LANE_UNWRITTEN;
-    else if (number != r->read + 1)
-        m->verdict = number <= r->read ? LANE_STALE : LANE_OVERWRITTEN;
+    else if (number != n + 1)
+        m->verdict = number <= n ? LANE_STALE : LANE_OVERWRITTEN;
+}
+
+static void end_message(const struct lane_model *m, struct lane_rank *r)
+{
+    r->taken = ++r->read;
+    r->events = 1;
+    go_on_receiving(m, r);
+}
+
+/* Hold the message that is to be read. */
+static bool hold(struct lane_model *m, struct lane_state *s, int me)
+{
+    struct lane_rank *r = &s->ranks[me];
+
+    if (r->at != READ_DATA || r->held || !(m->holders >> me & 1) ||
+        !is_whole(m, r->read))
+        return false;
+    m->seen |= 1u << HELD;
+    r->held = (uint8_t)(r->read + 1);
+    end_message(m, r);
+    return true;
+}
+
+static bool end_hold(struct lane_model *m, struct lane_state *s, int me)
+{
+    struct lane_rank *r = &s->ranks[me];
+    const int held = r->held - 1;
+
+    check(m, held, load(s, me, me, data_of(m, held)));
+    r->held = 0;
+    go_on_receiving(m, r);
+    return true;
+}
+
+/* Between polls, or after the last one. */
+static bool release(struct lane_model *m, struct lane_state *s, int me)
+{
+    struct lane_rank *r = &s->ranks[me];
+
+    if (!r->held || r->is_armed || (r->at != LOOK && r->at != DONE))
+        return false;
+    m->seen |= 1u << RELEASED;
+    return end_hold(m, s, me);
 }
 
 static bool receive(struct lane_model *m, struct lane_state *s, int me)
@@ -207,13 +274,11 @@ static bool receive(struct lane_model *m, struct lane_state *s, int me)
     const int slot = r->read % LANE_SLOTS;
 
     if (r->at == READ_TAG) {
-        check(m, r, load(s, me, me, TAG + slot));
+        check(m, r->read, load(s, me, me, TAG + slot));
         r->at = READ_DATA;
     } else if (r->at == READ_DATA) {
-        check(m, r, load(s, me, me, data_of(m, r->read)));
-        r->taken = ++r->read;
-        r->events = 1;
-        go_on_receiving(m, r);
+        check(m, r->read, load(s, me, me, data_of(m, r->read)));
+        end_message(m, r);
     } else if (load(s, me, me, HEAD + slot) != lap_of(m, r->read)) {
         go_on_sending(m, r, me);
     } else if (m->mutant == LANE_RETURNS_FIRST) {
@@ -338,7 +403,7 @@ static bool (*const steps[OPS])(struct lane_model *, struct lane_state *,
     [FIND_SLOT] = find_room, [FIND_PART] = find_room, [PUT_DATA] = fill,
     [PUT_TAG] = fill,        [STORE] = store,         [SEE] = wake,
     [WAKE] = wake,           [SIGNAL] = wake,         [ARM] = doze,
-    [DISARM] = doze,         [SLEEP] = doze};
+    [DISARM] = doze,         [SLEEP] = doze,          [END_HOLD] = end_hold};
 
 /* ---- The model ----------------------------------------------------------- */
 
@@ -372,6 +437,10 @@ bool lane_make(struct lane_model *m, struct lane_state *s, int rank,
 
     if (move == LANE_STEP)
         return step(m, s, rank);
+    if (move == LANE_HOLD)
+        return hold(m, s, rank);
+    if (move == LANE_RELEASE)
+        return release(m, s, rank);
     if (move == LANE_DRAIN) {
         if (r->pending == 0)
             return false;
@@ -395,7 +464,9 @@ const char *lane_move_name(const struct lane_state *s, int rank,
     static const char *const others[LANE_MOVES] = {
         [LANE_DRAIN] = "has its oldest store in memory",
         [LANE_PROGRESS] = "makes progress, which takes a wake",
-        [LANE_STRAY] = "wakes up by itself"};
+        [LANE_HOLD] = "holds a message",
+        [LANE_STRAY] = "wakes up by itself",
+        [LANE_RELEASE] = "releases a message"};
 
     const struct lane_rank *r = &s->ranks[rank];
 

@@ -5,13 +5,14 @@
  *
  * The model has slots with laps, a ring of parts, slots and parts that are
  * returned several at once, store() and wake(), and a rank that arms, polls all
- * and sleeps, for lack of messages or of room. A step is one load, store or
- * exchange. A store waits in a queue of its rank, and reaches memory at any
+ * and sleeps, for lack of messages or of room. A receiver may hold a message in
+ * the ring: it reads it later, or when no part would be left for the sender. A
+ * step is one load, store or exchange. A store waits in a queue of its rank, and reaches memory at any
  * later time (x86's order). A seq_cst store or an exchange waits until that
  * queue is empty.
  *
  * The model has no weaker memory order (there C11's acquire and release count),
- * no parts of different sizes, no long messages, no third rank, and no lap
+ * no parts of different sizes, no long messages, no third rank, one hold at a time, and no lap
  * number that overflows. Of UCX it has only that a wake-up arrives. Progress
  * may consume the wake-up at any time except between arming and sleeping, and
  * two pending wake-ups are like one.
@@ -35,7 +36,9 @@ enum lane_mutant {
     LANE_RETURNS_SILENTLY, /* returns slots without a wake-up */
     LANE_RETURNS_FIRST,    /* slots are returned before they are read */
     LANE_SEES_NO_ROOM,     /* writes without room */
-    LANE_SAME_LAP          /* every lap has the same number */
+    LANE_SAME_LAP,         /* every lap has the same number */
+    LANE_RETURNS_HELD,     /* parts are returned while they are held */
+    LANE_HOLDS_ON          /* a hold ends only by its release */
 };
 
 enum lane_verdict {
@@ -66,6 +69,7 @@ struct lane_rank {
     uint8_t saw;  /* whether it saw the peer asleep */
     uint8_t events, is_armed, is_woken, strays;
     uint8_t taken, read, returned, parts_returned;
+    uint8_t held; /* number of a message, plus one; 0: none */
     uint8_t sent, room, parts_room;
     uint8_t pending; /* number of queued stores; these, oldest first: */
     uint8_t cells[LANE_PENDING_MOST], values[LANE_PENDING_MOST];
@@ -80,6 +84,7 @@ struct lane_model {
     enum lane_mutant mutant;
     bool is_buffered;  /* stores are queued; else they reach memory at once */
     unsigned sleepers; /* a bit for each rank that sleeps; the others spin */
+    unsigned holders;  /* a bit for each rank that may hold a message */
     int messages[2];   /* number of messages that each rank sends */
     unsigned whole;    /* a bit for each message that is in the ring */
     int parts;         /* number of parts of the ring */
@@ -92,9 +97,18 @@ struct lane_model {
 };
 
 /* LANE_DRAIN: the oldest queued store reaches memory. LANE_PROGRESS: UCX
- * progress consumes a wake-up. LANE_STRAY: a wake-up that the lane has not
- * caused. */
-enum lane_move { LANE_STEP, LANE_DRAIN, LANE_PROGRESS, LANE_STRAY, LANE_MOVES };
+ * progress consumes a wake-up. LANE_HOLD: a message is not read, but held.
+ * Moves that may never come: LANE_STRAY, a wake-up that the lane has not caused;
+ * LANE_RELEASE, a message that is held is read. */
+enum lane_move {
+    LANE_STEP,
+    LANE_DRAIN,
+    LANE_PROGRESS,
+    LANE_HOLD,
+    LANE_STRAY,
+    LANE_RELEASE,
+    LANE_MOVES
+};
 
 struct lane_state lane_first(const struct lane_model *m);
 /* Make a move. False: it is not possible in this state. */

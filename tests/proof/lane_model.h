@@ -6,16 +6,17 @@
  * The model has slots with laps, a ring of parts, slots and parts that are
  * returned several at once, store() and wake(), and a rank that arms, polls all
  * and sleeps, for lack of messages or of room. A receiver may hold a message in
- * the ring: it reads it later, or when no part would be left for the sender. A
- * step is one load, store or exchange. A store waits in a queue of its rank, and reaches memory at any
- * later time (x86's order). A seq_cst store or an exchange waits until that
- * queue is empty.
+ * the ring: it reads it later, or when no part would be left for the sender.
+ *
+ * A step is one load, store or exchange. A store waits in a queue of its rank,
+ * and reaches memory at any later time (x86's order). A seq_cst store or an
+ * exchange waits until that queue is empty.
  *
  * The model has no weaker memory order (there C11's acquire and release count),
- * no parts of different sizes, no long messages, no third rank, one hold at a time, and no lap
- * number that overflows. Of UCX it has only that a wake-up arrives. Progress
- * may consume the wake-up at any time except between arming and sleeping, and
- * two pending wake-ups are like one.
+ * no parts of different sizes, no long messages, no third rank, one hold at a
+ * time, and no lap number that overflows. Of UCX it has only that a wake-up
+ * arrives. Progress may consume the wake-up at any time except between arming
+ * and sleeping, and two pending wake-ups are like one.
  */
 #ifndef RCX_TESTS_PROOF_LANE_MODEL_H
 #define RCX_TESTS_PROOF_LANE_MODEL_H
@@ -98,8 +99,8 @@ struct lane_model {
 
 /* LANE_DRAIN: the oldest queued store reaches memory. LANE_PROGRESS: UCX
  * progress consumes a wake-up. LANE_HOLD: a message is not read, but held.
- * Moves that may never come: LANE_STRAY, a wake-up that the lane has not caused;
- * LANE_RELEASE, a message that is held is read. */
+ * Moves that may never come: LANE_STRAY, a wake-up that the lane has not
+ * caused; LANE_RELEASE, a message that is held is read. */
 enum lane_move {
     LANE_STEP,
     LANE_DRAIN,

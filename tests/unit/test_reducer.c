@@ -245,6 +245,27 @@ static void trees_of_any_shape_keep_their_brackets(void **state)
     }
 }
 
+/* Later blocks of an intermediate result take the place of the first one. */
+static void intermediate_results_stay_in_their_first_block(void **state)
+{
+    const struct rcx_reducer r = {
+        .kernel = subtract, .type = RCX_UINT64, .elem_bytes = sizeof(uint64_t)};
+    uint64_t random = SEED;
+
+    (void)state;
+    fill_sources(RCX_UINT64, &random);
+    for (int i = 0; i < 100; i++) {
+        const struct tree t = random_tree(&random);
+
+        for (int k = 1; k < MOST; k++)
+            memset(results[k], 0x5A, ELEMENTS * sizeof(uint64_t));
+        assert_ok(reduce_at_once(&t, &r, ELEMENTS, OWN));
+        for (unsigned k = 1; k < t.parts; k++)
+            for (size_t byte = 4096; byte < ELEMENTS * sizeof(uint64_t); byte++)
+                require(results[k][byte] == 0x5A);
+    }
+}
+
 /* ---- User ops ------------------------------------------------------------ */
 
 static struct {
@@ -307,6 +328,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_kernels_give_the_bits_of_single_reductions),
         cmocka_unit_test(trees_of_any_shape_keep_their_brackets),
+        cmocka_unit_test(intermediate_results_stay_in_their_first_block),
         cmocka_unit_test(a_user_op_gets_whole_vectors),
         cmocka_unit_test(a_user_op_that_fails_is_not_called_again),
     };

@@ -224,12 +224,49 @@ static void some_messages_are_not_shared(void **state)
     ranks_close();
 }
 
+/* Rank 2 reads at once; rank 1 holds the copies of the first two parts. The
+ * sender finds no room until the first one is released, and messages arrive all
+ * the same. */
+static void a_copy_that_is_held_is_not_overwritten(void **state)
+{
+    struct test_msg held[RCX_CICO_PARTS], other;
+
+    (void)state;
+    for (int first = 0; first < 2; first++) {
+        open_connected(&holding);
+        for (int i = 0; i < RCX_CICO_PARTS; i++) {
+            msg_recv(1, 0, &held[i], TAG, PART);
+            msg_recv(2, 0, &other, TAG, PART);
+            require(share((uint64_t)i, PART));
+            go_on();
+            msg_check(&other, (uint64_t)i, PART);
+            assert_ptr_equal(held[i].m.held, ranks[0].lane.cico.at + i * PART);
+            if (i > 1)
+                msg_check(&held[i], (uint64_t)i, PART);
+        }
+        assert_false(share(9, PART));
+        msg_check(&held[first], (uint64_t)first, PART);
+        assert_int_equal(share(9, PART), first == 0);
+        exchange(0, 1, 3000);
+        msg_check(&held[!first], (uint64_t)!first, PART);
+        if (first == 1)
+            require(share(9, PART));
+        for (int peer = 1; peer < RANKS; peer++) {
+            msg_recv(peer, 0, &other, TAG, PART);
+            go_on();
+            msg_check(&other, 9, PART);
+        }
+        ranks_close();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_reader_gets_the_copy),
         cmocka_unit_test(a_reader_may_lack_room),
         cmocka_unit_test(a_copy_keeps_its_place_among_messages),
+        cmocka_unit_test(a_copy_that_is_held_is_not_overwritten),
         cmocka_unit_test(a_copy_does_not_overtake_messages_that_wait),
         cmocka_unit_test(a_part_is_used_again_when_all_have_read_it),
         cmocka_unit_test(short_copies_fill_a_part),

@@ -115,7 +115,7 @@ static void messages_are_released_in_any_order(void **state)
             assert_true(is_held(&recvs[orders[round % 6][i]]));
             check(orders[round % 6][i], BYTES);
         }
-        assert_null(channel_of(1, 0)->held);
+        assert_null(channel_of(1, 0)->holds[RCX_HELD_RING].first);
     }
     ranks_close();
 }

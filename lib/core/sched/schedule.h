@@ -148,7 +148,8 @@ struct rcx_step {
     uint32_t next_shared; /* of a SEND: index plus one of the next one, in a
                              circle, of those that send the same span and become
                              ready together; 0: it is alone */
-    uint32_t fused; /* of a REDUCE: index plus one of the first part of the fused
+    uint32_t
+        fused; /* of a REDUCE: index plus one of the first part of the fused
                        reduction that it belongs to; 0: none. Of a RECV: the
                        same of the only step that reads its data */
 };

@@ -26,8 +26,8 @@ void rcx_shm_channel_open(struct rcx_shm_channel *p, struct rcx_shm_lane *lane,
     p->posted_end = &p->posted;
     p->unexpected_end = &p->unexpected;
     p->starting_end = &p->starting;
-    p->held_end = &p->held;
-    p->mapped_end = &p->mapped;
+    for (int i = 0; i < RCX_HELD_PLACES; i++)
+        p->holds[i].end = &p->holds[i].first;
     p->ring_in =
         (struct rcx_ring){.bytes = in->ring, .size = lane->settings.ring};
 }

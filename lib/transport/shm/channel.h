@@ -32,6 +32,18 @@ enum { RCX_LINE = 64, RCX_LINES = 128, RCX_SHM_SLOTS = 32 };
 enum { RCX_SLOT_BYTES = RCX_LINES - 16 };
 enum { RCX_MAPPED_HELD = 8 }; /* messages of a channel, in mapped memory */
 
+/* Where messages are held (hold.h): in the ring, in the copy buffer of their
+ * sender, in its mapped memory. */
+enum rcx_shm_hold {
+    RCX_HELD_RING,
+    RCX_HELD_CICO,
+    RCX_HELD_MAPPED,
+    RCX_HELD_PLACES
+};
+struct rcx_shm_holds {
+    struct rcx_message *first, **end; /* oldest first */
+};
+
 struct rcx_shm_slot {
     /* lap << 32 | kind << RCX_KIND_SHIFT | bytes of the part that is here */
     _Alignas(RCX_LINES) _Atomic uint64_t head;
@@ -87,8 +99,9 @@ struct rcx_shm_lane {
 
 /* The state of a message, in struct rcx_message. */
 struct rcx_shm_message {
-    bool may_go_on; /* the receiver of a long one has posted a buffer */
-    bool tells_tag; /* a receive by mask */
+    bool may_go_on;  /* the receiver of a long one has posted a buffer */
+    bool tells_tag;  /* a receive by mask */
+    uint8_t held_in; /* enum rcx_shm_hold */
     struct rcx_shm_channel *channel; /* that it waits in; NULL: none */
     char *buffer;
     size_t room;        /* of buffer */
@@ -97,7 +110,8 @@ struct rcx_shm_message {
     uint64_t key, mask; /* matches tags that agree where mask has ones */
     union {
         uint64_t order;   /* among all receives */
-        uint64_t held_at; /* of held data: its position in the ring */
+        uint64_t held_at; /* of held data: its position in the ring, or how
+                             many copies have been taken before it */
     };
     uint64_t address; /* where to read it, in the sender; 0: it is sent */
     struct rcx_message *next_held;
@@ -137,10 +151,8 @@ struct rcx_shm_channel {
     struct rcx_shm_lane *lane;
     struct rcx_message **starting_end;
     struct rcx_ring ring_out, ring_in;
-    uint64_t told;                        /* slots that have been returned */
-    struct rcx_message *held, **held_end; /* receives whose data is still in the
-                                             ring, oldest first */
-    struct rcx_message *mapped, **mapped_end; /* the same, in mapped memory */
+    uint64_t told; /* slots that have been returned */
+    struct rcx_shm_holds holds[RCX_HELD_PLACES];
     uint64_t
         released[RCX_MAPPED_HELD]; /* numbers of the messages that have been
                                            in mapped memory, and whose senders

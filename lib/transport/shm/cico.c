@@ -6,6 +6,7 @@
 #include "transport/shm/cico.h"
 
 #include "transport/shm/fifo.h"
+#include "transport/shm/hold.h"
 
 /* Unit in which a buffer is used: lines that are prefetched together. */
 enum { UNIT = 4 * RCX_LINE };
@@ -77,9 +78,16 @@ const unsigned char *rcx_cico_find(struct rcx_shm_channel *p, size_t at)
     return p->cico_in + at;
 }
 
-void rcx_cico_note_read(struct rcx_shm_channel *p)
+void rcx_cico_return(struct rcx_shm_channel *p)
 {
     if (p->out)
-        atomic_store_explicit(&p->out->cico_read, ++p->cico_taken,
+        atomic_store_explicit(&p->out->cico_read,
+                              rcx_shm_free_end(p, RCX_HELD_CICO),
                               memory_order_release);
+}
+
+void rcx_cico_note_read(struct rcx_shm_channel *p)
+{
+    p->cico_taken++;
+    rcx_cico_return(p);
 }

@@ -37,7 +37,9 @@ bool rcx_cico_tell(struct rcx_shm_channel *p, uint64_t tag, size_t at,
 
 /* Where the peer's copy is mapped here. NULL: it cannot be mapped. */
 const unsigned char *rcx_cico_find(struct rcx_shm_channel *p, size_t at);
-/* A copy of the peer has been read. */
+/* A copy of the peer has been read, or is held. */
 void rcx_cico_note_read(struct rcx_shm_channel *p);
+/* Tell the peer of copies that have been read, up to the oldest held one. */
+void rcx_cico_return(struct rcx_shm_channel *p);
 
 #endif

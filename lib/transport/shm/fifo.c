@@ -167,7 +167,9 @@ void rcx_shm_return_bytes(struct rcx_shm_channel *p)
 
     if (r->at - r->known < r->size / RCX_RING_RETURNS)
         return;
-    while ((end = rcx_shm_free_end(p)) + r->size / RCX_RING_HELD <= r->at)
+    while ((end = rcx_shm_free_end(p, RCX_HELD_RING)) +
+               r->size / RCX_RING_HELD <=
+           r->at)
         rcx_shm_end_hold(p);
     if (end == r->known)
         return;

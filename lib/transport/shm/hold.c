@@ -1,90 +1,83 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Holds messages where they are until a reduction reads them.
- *
- * In the ring of a channel: their slots are returned, and later messages are
- * received; only the return of bytes waits. Where the sender might lack room,
- * the oldest message is copied to its receive's buffer, and its hold ends.
- * Short messages, in slots, are copied.
- *
- * In mapped memory: the sender waits until it is told that the message has been
- * read. What is awaited here may depend on that, so these holds end after some
- * polls, and before this rank sleeps.
+ * Holds messages where they are until a reduction reads them, and ends holds
+ * that the sender would have to wait for. hold.h says how.
  */
 #include "transport/shm/hold.h"
 
-#include "transport/shm/mapped.h"
+#include "transport/shm/cico.h"
 
 enum { MAPPED_POLLS = 64 };
 
 /* ---- Lists --------------------------------------------------------------- */
 
-static bool is_in_memory(const struct rcx_message *m)
+/* m has received a message that is at data. */
+static void set_held(struct rcx_shm_channel *p, struct rcx_message *m,
+                     const struct rcx_shm_header *a, enum rcx_shm_hold place,
+                     const void *data)
 {
-    return rcx_shm_msg(m)->address != 0;
-}
+    struct rcx_shm_message *state = rcx_shm_msg(m);
 
-static void append(struct rcx_message ***end, struct rcx_message *m)
-{
-    rcx_shm_msg(m)->next_held = NULL;
-    **end = m;
-    *end = &rcx_shm_msg(m)->next_held;
+    state->channel = p;
+    state->held_in = place;
+    state->next_held = NULL;
+    *p->holds[place].end = m;
+    p->holds[place].end = &state->next_held;
+    m->held = data;
+    m->bytes = a->bytes;
+    m->is_consumed = false;
+    if (state->tells_tag)
+        m->tag = a->tag;
 }
 
 /* Remove m from its list. Its hold ends. */
 static void unlink_held(struct rcx_shm_channel *p, struct rcx_message *m)
 {
-    struct rcx_message ***end = is_in_memory(m) ? &p->mapped_end : &p->held_end;
-    struct rcx_message **link = is_in_memory(m) ? &p->mapped : &p->held;
+    struct rcx_shm_message *state = rcx_shm_msg(m);
+    struct rcx_shm_holds *holds = &p->holds[state->held_in];
+    struct rcx_message **link = &holds->first;
 
     while (*link != m)
         link = &rcx_shm_msg(*link)->next_held;
-    *link = rcx_shm_msg(m)->next_held;
-    if (*end == &rcx_shm_msg(m)->next_held)
-        *end = link;
+    *link = state->next_held;
+    if (holds->end == &state->next_held)
+        holds->end = link;
     m->held = NULL;
 }
 
-/* m has received a message that is at data. */
-static void set_held(struct rcx_shm_channel *p, struct rcx_message *m,
-                     const struct rcx_shm_header *a, const void *data)
+static void copy_held(const struct rcx_message *m)
 {
-    rcx_shm_msg(m)->channel = p;
-    rcx_shm_msg(m)->address = a->address;
-    m->held = data;
-    m->bytes = a->bytes;
-    m->is_consumed = false;
-    if (rcx_shm_msg(m)->tells_tag)
-        m->tag = a->tag;
-    append(a->address ? &p->mapped_end : &p->held_end, m);
+    memcpy(rcx_shm_msg(m)->buffer, m->held, m->bytes);
 }
 
-/* ---- In the ring --------------------------------------------------------- */
+/* ---- In the ring, and in copies ------------------------------------------ */
 
 bool rcx_shm_hold(struct rcx_shm_channel *p, struct rcx_message *m,
                   const struct rcx_shm_header *a)
 {
-    if (!m->may_hold || a->kind != RCX_SLOT_WHOLE ||
+    const bool is_copy = a->kind == RCX_SLOT_CICO && a->data;
+
+    if (!m->may_hold || (a->kind != RCX_SLOT_WHOLE && !is_copy) ||
         a->part != rcx_shm_msg(m)->room)
         return false;
-    rcx_shm_msg(m)->held_at = p->ring_in.at;
-    set_held(p, m, a, a->data);
+    rcx_shm_msg(m)->held_at = is_copy ? p->cico_taken : p->ring_in.at;
+    set_held(p, m, a, is_copy ? RCX_HELD_CICO : RCX_HELD_RING, a->data);
     return true;
 }
 
 void rcx_shm_end_hold(struct rcx_shm_channel *p)
 {
-    struct rcx_message *m = p->held;
+    struct rcx_message *m = p->holds[RCX_HELD_RING].first;
 
-    memcpy(rcx_shm_msg(m)->buffer, m->held, m->bytes);
+    copy_held(m);
     unlink_held(p, m);
 }
 
 /* ---- In mapped memory ---------------------------------------------------- */
 
 /* The number of messages whose senders have not been told is bounded, since
- * there may be no slot to tell them. When the peer ends, all holds end, and none
- * begins any more. */
+ * there may be no slot to tell them. When the peer ends, these holds end, and
+ * none begins any more. */
 bool rcx_shm_hold_mapped(struct rcx_shm_channel *p, struct rcx_message *m,
                          const struct rcx_shm_header *a)
 {
@@ -98,7 +91,7 @@ bool rcx_shm_hold_mapped(struct rcx_shm_channel *p, struct rcx_message *m,
     if (!data)
         return false;
     rcx_shm_msg(m)->key = a->number;
-    set_held(p, m, a, data);
+    set_held(p, m, a, RCX_HELD_MAPPED, data);
     p->mapped_count++;
     p->answers_due++;
     p->mapped_polls = 0;
@@ -131,10 +124,10 @@ unsigned rcx_shm_mapped_progress(struct rcx_shm_channel *p, bool all)
 {
     const bool ends = all || ++p->mapped_polls > MAPPED_POLLS;
 
-    while (ends && p->mapped) {
-        struct rcx_message *m = p->mapped;
+    while (ends && p->holds[RCX_HELD_MAPPED].first) {
+        struct rcx_message *m = p->holds[RCX_HELD_MAPPED].first;
 
-        memcpy(rcx_shm_msg(m)->buffer, m->held, m->bytes);
+        copy_held(m);
         release_mapped(p, m);
     }
     return tell_senders(p);
@@ -144,11 +137,14 @@ void rcx_shm_release(struct rcx_message *m)
 {
     struct rcx_shm_channel *p = rcx_shm_msg(m)->channel;
 
-    if (is_in_memory(m)) {
+    if (rcx_shm_msg(m)->held_in == RCX_HELD_MAPPED) {
         release_mapped(p, m);
         tell_senders(p);
-    } else {
-        unlink_held(p, m);
-        rcx_shm_return_bytes(p);
+        return;
     }
+    unlink_held(p, m);
+    if (rcx_shm_msg(m)->held_in == RCX_HELD_RING)
+        rcx_shm_return_bytes(p);
+    else
+        rcx_cico_return(p);
 }

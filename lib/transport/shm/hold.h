@@ -1,7 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages that the receiver holds where they are, in the ring of bytes or in
- * the sender's mapped memory. Used within shm only.
+ * Messages that the receiver holds where they are. Later messages are received
+ * meanwhile, and nothing waits for the end of a hold. Short messages, in slots,
+ * are copied. Used within shm only.
+ *
+ * In the ring of bytes: the slot is returned; only the return of bytes waits.
+ * Where the sender might lack room, the oldest message is copied to its
+ * receive's buffer, and its hold ends.
+ *
+ * In the sender's copy buffer: the count of copies that have been read stops
+ * before the oldest held one. A sender that finds no room there sends its
+ * messages otherwise, so these holds may last.
+ *
+ * In the sender's mapped memory: the sender waits until it is told that the
+ * message has been read. What is awaited here may depend on that, so these
+ * holds end after some polls, and before this rank sleeps.
  */
 #ifndef RCX_TRANSPORT_SHM_HOLD_H
 #define RCX_TRANSPORT_SHM_HOLD_H
@@ -26,10 +39,15 @@ unsigned rcx_shm_mapped_progress(struct rcx_shm_channel *p, bool all);
 /* Copy the oldest held message of the ring to its buffer. */
 void rcx_shm_end_hold(struct rcx_shm_channel *p);
 
-/* How far bytes may be returned. */
-static inline uint64_t rcx_shm_free_end(const struct rcx_shm_channel *p)
+/* How many bytes of the ring, or copies, may be returned. */
+static inline uint64_t rcx_shm_free_end(const struct rcx_shm_channel *p,
+                                        enum rcx_shm_hold place)
 {
-    return p->held ? rcx_shm_msg(p->held)->held_at : p->ring_in.at;
+    const struct rcx_message *m = p->holds[place].first;
+
+    if (m)
+        return rcx_shm_msg(m)->held_at;
+    return place == RCX_HELD_RING ? p->ring_in.at : p->cico_taken;
 }
 
 #endif

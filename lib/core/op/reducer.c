@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Several reductions in one pass over memory, for any type and op: blocks that
- * the innermost cache holds go through all of them. A user's function gets
+ * the inner caches hold go through all of them. A user's function gets
  * whole vectors, as a call of it may be expensive.
  */
 #include "core/op/reducer.h"
 
 #include <stdint.h>
 
-/* With 8 operands 15 blocks are in use. */
-enum { BLOCK_BYTES = 2 << 10 };
+/* Long enough for the prefetcher, as operands are often in the caches of other
+ * cores; intermediate results fit into the second cache. */
+enum { BLOCK_BYTES = 8 << 10 };
 
 static size_t block_of(const struct rcx_reducer *r, size_t count)
 {

@@ -237,7 +237,7 @@ static void without_a_request_the_table_decides(void **state)
         {RCX_COLL_ALLREDUCE, 2, 2 << 20, "recursive_doubling"},
         {RCX_COLL_ALLREDUCE, 2, 4 << 20, "ring:segment=262144,window=2"},
         {RCX_COLL_ALLREDUCE, 3, 8, "direct"},
-        {RCX_COLL_ALLREDUCE, 8, 512, "direct"},
+        {RCX_COLL_ALLREDUCE, 8, 512, "recursive_doubling"},
         {RCX_COLL_ALLREDUCE, 8, 64 << 10, "pairwise"},
         {RCX_COLL_ALLREDUCE, 8, 1 << 20, "pairwise:segment=524288,window=2"},
         {RCX_COLL_REDUCE, 2, 1 << 20, "binomial:segment=262144,window=2"},
@@ -327,7 +327,7 @@ an_algorithm_that_keeps_too_little_order_is_passed_over(void **state)
 {
     (void)state;
     assert_chosen(RCX_COLL_ALLREDUCE, 6, 1 << 20, RCX_ORDER_CANONICAL, NULL,
-                  "pairwise:segment=524288,window=2");
+                  "small_ring:b=0,segment=524288,window=2");
     assert_chosen(RCX_COLL_REDUCE, 5, 1 << 20, RCX_ORDER_SAME, NULL,
                   "circulant:blocks=12,segment=131072,window=2");
     assert_chosen(RCX_COLL_REDUCE, 5, 1 << 20, RCX_ORDER_CANONICAL, NULL,

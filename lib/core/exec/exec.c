@@ -495,10 +495,12 @@ void rcx_exec_detach(struct rcx_exec *x)
     x->owner = NULL;
     x->steps_left = rcx_exec_under_way(x, RCX_STEP_SEND) +
                     rcx_exec_under_way(x, RCX_STEP_RECV);
-    for (uint32_t i = 0; i < x->plan->step_count; i++)
+    for (uint32_t i = 0; i < x->plan->step_count; i++) {
+        x->messages[i].may_hold = false; /* nothing would release it */
         if (is_under_way(x, i, RCX_STEP_RECV) ||
             (ops->cancels_sends && is_under_way(x, i, RCX_STEP_SEND)))
             ops->cancel(x->transport, &x->messages[i]);
+    }
     rcx_fused_release(x);
 }
 

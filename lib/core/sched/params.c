@@ -11,19 +11,21 @@
 #include "core/base/parse.h"
 
 /*
- * Within a node the least of what processors of many cores have: a line from
- * another cache takes 0.1 us longer, from another socket 0.3 us; a cache has 32
- * GB/s to the rest of its socket, a socket 100 GB/s to another.
+ * Within a node what processors of many cores have (tools/tables): a line from
+ * another cache takes 0.08 us longer, from another socket 0.15 us; a cache has
+ * 32 GB/s to the rest of its socket, a socket 100 GB/s to another. A message
+ * takes 0.1 us of the cores of both ranks.
  */
 const struct rcx_machine rcx_machine_usual = {
-    .alpha = 0.4e-6,
+    .alpha = 0.25e-6,
     .beta = 0.15e-9,
     .gamma = 0.05e-9,
-    .tell = 0.05e-6,
+    .tell = 0.1e-6,
+    .share = 0.03e-9,
     .link = {[RCX_LEVEL_NODE] = {20e-6, 8e-9},
-             [RCX_LEVEL_SOCKET] = {0.3e-6, 0.01e-9},
-             [RCX_LEVEL_NUMA] = {0.05e-6, 0.01e-9},
-             [RCX_LEVEL_CACHE] = {0.1e-6, 0.03e-9}}};
+             [RCX_LEVEL_SOCKET] = {0.15e-6, 0.01e-9},
+             [RCX_LEVEL_NUMA] = {0.01e-6, 0.01e-9},
+             [RCX_LEVEL_CACHE] = {0.08e-6, 0.03e-9}}};
 
 const struct rcx_machine *rcx_machine_of(const struct rcx_shape *s)
 {
@@ -38,6 +40,7 @@ double rcx_cost_seconds(const struct rcx_cost *cost, size_t elem_bytes,
     double rounds = (cost->rounds - saved.rounds) * machine->alpha +
                     saved.rounds * machine->tell;
     double volume = (cost->volume - saved.volume) * machine->beta +
+                    saved.volume * machine->share +
                     cost->combines * machine->gamma;
 
     for (int l = 0; l < RCX_LEVELS; l++) {
@@ -99,8 +102,6 @@ struct rcx_cost rcx_cost_of(const struct rcx_algo *algo,
 
     if (rcx_machine_of(s)->tell <= 0 || (is_far && !algo->is_by_nodes))
         cost.saved = (struct rcx_saving){0, 0};
-    if (!s->nodes && !s->inner && !s->in_cache) /* perhaps in another cache */
-        cost.across[RCX_LEVEL_CACHE].volume = cost.saved.volume * beside(s);
     cross_inner(&cost, s);
     if (!algo->is_by_nodes)
         rcx_cost_cross(&cost, s->nodes, s, cost.rounds, cost.volume);

@@ -7,13 +7,14 @@
 
 /*
  * Cost parameters of a machine, in seconds: alpha per message, beta per byte
- * sent, gamma per byte combined. tell: per message within a node that waits for
- * no other one; 0: it takes alpha, and nothing is less within a node, as in the
- * papers' model. Those of a level are added for a message between its groups,
- * and for each byte over the link of a group.
+ * sent, gamma per byte combined. Within a node, tell per message that waits for
+ * no other one, and share per byte for each further reader of a copy; tell = 0:
+ * nothing is less within a node, as in the papers' model. Those of a level are
+ * added for a message between its groups, and for each byte over the link of a
+ * group.
  */
 struct rcx_machine {
-    double alpha, beta, gamma, tell;
+    double alpha, beta, gamma, tell, share;
     struct rcx_link {
         double alpha, beta;
     } link[RCX_LEVELS];

@@ -49,7 +49,6 @@ struct rcx_shape rcx_phase_shape(const struct rcx_phase *phase,
                           .nodes = phase->scope.nodes,
                           .inner = phase->scope.inner,
                           .crosses = phase->scope.crosses,
-                          .in_cache = phase->scope.in_cache,
                           .leaders = phase->scope.leaders,
                           .beside = phase->scope.beside,
                           .machine = outer->machine};
@@ -63,9 +62,7 @@ struct rcx_shape rcx_phase_shape(const struct rcx_phase *phase,
 
 struct rcx_scope rcx_scope_within(const struct rcx_shape *s)
 {
-    return (struct rcx_scope){.inner = s->nodes->finer,
-                              .in_cache = s->nodes->level >= RCX_LEVEL_CACHE,
-                              .beside = s->beside};
+    return (struct rcx_scope){.inner = s->nodes->finer, .beside = s->beside};
 }
 
 /* Phases that run beside the one around it run beside this one as well. */
@@ -100,7 +97,6 @@ struct rcx_phase rcx_phase_cheapest(enum rcx_coll coll, rcx_order_t needed,
                           .nodes = scope.nodes,
                           .inner = scope.inner,
                           .crosses = scope.crosses,
-                          .in_cache = scope.in_cache,
                           .leaders = scope.leaders,
                           .beside = scope.beside,
                           .machine = outer->machine};

@@ -57,11 +57,10 @@ struct rcx_scope {
     const struct rcx_nodes *inner; /* map of a finer level that its messages
                                       cross, although it does not divide its
                                       ranks; NULL: none */
-    int crosses;   /* enum rcx_level plus one: the level whose groups its ranks
+    int crosses; /* enum rcx_level plus one: the level whose groups its ranks
                     are; 0: its ranks are within one group */
-    bool in_cache; /* its ranks share a cache */
-    int leaders;   /* of such a group, that take part in phases alike at once */
-    int beside;    /* so many phases alike run at once over the same links; 0:
+    int leaders; /* of such a group, that take part in phases alike at once */
+    int beside;  /* so many phases alike run at once over the same links; 0:
                     this one */
 };
 
@@ -94,7 +93,6 @@ struct rcx_shape {
     const struct rcx_nodes *nodes; /* finest of the maps of the ranks; NULL:
                                       none is known, or divides them */
     const struct rcx_nodes *inner; /* of a phase: see struct rcx_scope */
-    bool in_cache;                 /* the same */
     int crosses, leaders, beside;  /* the same */
     int cores; /* number of cores of the machine that the ranks may use; 0: not
                   known, or several machines */

@@ -216,12 +216,13 @@ static bool parse_machine(char *rest, struct rcx_machine *m,
                           struct rcx_refusal *r)
 {
     static const char *const names[] = {
-        "alpha",       "tell",         "beta",        "gamma",      "far-alpha",
-        "far-beta",    "socket-alpha", "socket-beta", "numa-alpha", "numa-beta",
-        "cache-alpha", "cache-beta",   NULL};
+        "alpha",     "tell",        "share",        "beta",        "gamma",
+        "far-alpha", "far-beta",    "socket-alpha", "socket-beta", "numa-alpha",
+        "numa-beta", "cache-alpha", "cache-beta",   NULL};
     struct rcx_link *const link = m->link;
     double *const values[] = {&m->alpha,
                               &m->tell,
+                              &m->share,
                               &m->beta,
                               &m->gamma,
                               &link[RCX_LEVEL_NODE].alpha,
@@ -237,7 +238,7 @@ static bool parse_machine(char *rest, struct rcx_machine *m,
 
     snprintf(
         r->valid, sizeof r->valid,
-        "machine: valid are alpha, beta, gamma, tell, and with far-, socket-, numa- "
+        "machine: valid are alpha, beta, gamma, tell, share, and with far-, socket-, numa- "
         "or cache- before them alpha and beta = a time such as 0.4us, "
         "0.15ns");
     while ((word = strtok_r(NULL, blanks, &rest))) {

@@ -107,6 +107,7 @@ static bool build_rank(struct simulation *s, struct rcx_builder *b,
         return false;
     if (hooks && hooks->plan)
         hooks->plan(rank->plan, &rank->shape, hooks->arg);
+    s->is_changed = hooks != NULL;
     count_steps(s, rank);
     if (s->step_count < SIMULATION_STEPS_MAX)
         return true;
@@ -228,6 +229,7 @@ struct run {
     size_t gates_to_last;
     uint64_t random;
     enum simulated_sends sends;
+    bool is_stepwise;
     int *waiting; /* ranks that have not started yet */
     int waiting_count;
     int complete;
@@ -422,7 +424,8 @@ static bool prepare_exec(struct simulated_rank *rank, struct simulation *s,
                                                  &run->ports[number].base,
                                              .reducer = reducer,
                                              .layout = s->layout,
-                                             .rank = number};
+                                             .rank = number,
+                                             .is_stepwise = run->is_stepwise};
     struct rcx_exec *x = rank->exec;
 
     if (!plan)
@@ -443,7 +446,10 @@ static bool open_run(struct run *run, struct simulation *s,
     const size_t n = (size_t)s->size;
     bool good = true;
 
-    *run = (struct run){.s = s, .random = args->seed, .sends = args->sends};
+    *run = (struct run){.s = s,
+                        .random = args->seed,
+                        .sends = args->sends,
+                        .is_stepwise = s->is_changed || args->seed % 2 == 0};
     run->net = rcx_sim_create(s->heap, s->size, rcx_random(&run->random));
     run->ports = rcx_heap_zalloc(s->heap, n * sizeof *run->ports);
     run->waiting = rcx_heap_zalloc(s->heap, n * sizeof *run->waiting);

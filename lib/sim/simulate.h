@@ -70,6 +70,8 @@ struct simulation {
     uint64_t messages;          /* sent by all ranks */
     char text[SIMULATION_TEXT]; /* reason of a failure */
     bool lacks_memory;          /* the reason is a lack of memory */
+    bool is_changed; /* hooks have changed steps: what was fused may not be so
+                        any more */
 };
 
 /* Write the schedules of all ranks. False, also below: s->text says why, and
@@ -95,7 +97,8 @@ enum simulated_sends {
 struct simulated_run {
     const struct rcx_reducer *reducer;
     /* Determines the order in which ranks start and messages arrive. Unless
-     * sends are rendezvous, also the order in which ready steps are taken. */
+     * sends are rendezvous, also the order in which ready steps are taken. If
+     * it is even, no reductions are fused, as with long vectors. */
     uint64_t seed;
     enum simulated_sends sends;
     int late; /* rank that starts when no other event is possible; -1: none */

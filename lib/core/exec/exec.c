@@ -115,7 +115,7 @@ void rcx_exec_set_step(struct rcx_exec *x, uint32_t i)
     m->left_at = step->left_at * x->elem_bytes;
     m->right_at = step->right_at * x->elem_bytes;
     m->due = step->count * x->elem_bytes;
-    if (step->fused > 0)
+    if (step->fused > 0 && !x->is_stepwise)
         rcx_fused_set(x, m);
 }
 
@@ -208,6 +208,7 @@ void rcx_exec_init(struct rcx_exec *x, const struct rcx_plan *plan,
     x->reducer = setting->reducer;
     x->layout = setting->layout;
     x->elem_bytes = setting->reducer->elem_bytes;
+    x->is_stepwise = setting->is_stepwise;
     x->messages = (void *)((char *)x + align(sizeof *x));
     x->queue = (struct rcx_message **)(void *)(x->messages + n);
     x->order = x->queue + n;

@@ -21,6 +21,7 @@ struct rcx_exec_setting {
     const int *endpoints; /* context's rank of each rank of the communicator;
                              NULL: equal */
     int rank;             /* this rank in the context */
+    bool is_stepwise;     /* no reductions are fused, as with long vectors */
 };
 
 struct rcx_exec {
@@ -45,6 +46,7 @@ struct rcx_exec {
     uint32_t last_local;
     uint32_t ready_messages;
     uint32_t ready_local;
+    bool is_stepwise; /* as in the setting */
     bool takes_less;  /* a message may be shorter than its receive */
     bool is_in_order; /* each step has completed before the next one began */
     struct rcx_message **queue;

@@ -455,10 +455,11 @@ static bool check_one_level(struct proof *p, const struct rcx_crossing *said,
                                          said->volume, said->volume, true));
 }
 
-/* Check that no link of a level carries more than stated. A phase among nodes
- * that is not by nodes itself is taken to send all over all coarser levels. */
-static bool check_level(struct proof *p, const struct rcx_crossing *said,
-                        const struct rcx_nodes *nodes)
+/* Check that no link of the finest level carries more than is stated. What a
+ * phase among nodes, if it is not by nodes itself, sends over coarser levels is
+ * an estimate. */
+static bool check_finest(struct proof *p, const struct rcx_crossing *said,
+                         const struct rcx_nodes *nodes)
 {
     const double most = simulation_busiest_link(&p->s, nodes);
 
@@ -472,15 +473,12 @@ static bool check_level(struct proof *p, const struct rcx_crossing *said,
 static bool check_links(struct proof *p, const struct rcx_cost *stated)
 {
     const struct rcx_nodes *nodes = p->call.shape.nodes;
-    bool good = true;
 
     if (!p->c->algo->is_by_nodes || !nodes)
         return true;
-    if (!nodes->coarser)
-        return check_one_level(p, &stated->across[nodes->level], nodes);
-    for (; nodes && good; nodes = nodes->coarser)
-        good = check_level(p, &stated->across[nodes->level], nodes);
-    return good;
+    return nodes->coarser
+               ? check_finest(p, &stated->across[nodes->level], nodes)
+               : check_one_level(p, &stated->across[nodes->level], nodes);
 }
 
 /* Check that a cost which is exact does not state too much to be less within a

@@ -38,7 +38,7 @@ static const struct limit limits[] = {
     {RCX_COLL_ALLREDUCE, "ordered_dissemination", 128 << 10, false},
     {RCX_COLL_REDUCE, "tree", 64 << 10, false},
     {RCX_COLL_REDUCE, "rabenseifner", 64 << 10, false},
-    {RCX_COLL_REDUCE, "circulant", 64 << 10, false},
+    {RCX_COLL_REDUCE, "circulant", 96 << 10, false},
     {RCX_COLL_REDUCE_SCATTER, "recursive_halving", 64 << 10, false},
     {RCX_COLL_REDUCE_SCATTER, "circulant", 64 << 10, false},
     {RCX_COLL_REDUCE_SCATTER, "factorized", 64 << 10, false},

@@ -240,7 +240,7 @@ static void without_a_request_the_table_decides(void **state)
         {RCX_COLL_ALLREDUCE, 8, 512, "recursive_doubling"},
         {RCX_COLL_ALLREDUCE, 8, 64 << 10, "pairwise:allgather=direct"},
         {RCX_COLL_ALLREDUCE, 8, 1 << 20,
-         "pairwise:allgather=direct,segment=524288,window=2"},
+         "pairwise:allgather=direct,segment=262144,window=2"},
         {RCX_COLL_REDUCE, 2, 1 << 20, "binomial:segment=262144,window=2"},
         {RCX_COLL_REDUCE_SCATTER, 2, 1 << 20, "pairwise"},
         {RCX_COLL_REDUCE_SCATTER, 5, 1 << 20, "pairwise"},
@@ -328,7 +328,7 @@ an_algorithm_that_keeps_too_little_order_is_passed_over(void **state)
 {
     (void)state;
     assert_chosen(RCX_COLL_ALLREDUCE, 6, 1 << 20, RCX_ORDER_CANONICAL, NULL,
-                  "pairwise:allgather=direct,segment=524288,window=2");
+                  "pairwise:allgather=direct,segment=262144,window=2");
     assert_chosen(RCX_COLL_REDUCE, 5, 1 << 20, RCX_ORDER_SAME, NULL,
                   "circulant:blocks=14,segment=131072,window=2");
     assert_chosen(RCX_COLL_REDUCE, 5, 1 << 20, RCX_ORDER_CANONICAL, NULL,
@@ -351,7 +351,7 @@ static void a_requested_method_comes_first(void **state)
                   "tree:segment=1,window=5", "tree:segment=8,window=5");
     assert_chosen(RCX_COLL_ALLREDUCE, 8, 1 << 20, RCX_ORDER_SAME,
                   "auto:window=7",
-                  "pairwise:allgather=direct,segment=524288,window=7");
+                  "pairwise:allgather=direct,segment=262144,window=7");
     assert_chosen(RCX_COLL_ALLREDUCE, 8, 1 << 20, RCX_ORDER_SAME,
                   "auto:segment=0", "pairwise:allgather=direct");
     assert_chosen(RCX_COLL_ALLREDUCE, 8, 4, RCX_ORDER_SAME, "ring:segment=4K",
@@ -365,10 +365,10 @@ static void a_preferred_method_that_does_not_fit_is_dropped_whole(void **state)
                   "prefer:tree:window=5", "tree");
     assert_chosen(RCX_COLL_ALLREDUCE, 8, 1 << 20, RCX_ORDER_UNIFORM,
                   "prefer:ring:segment=4K,window=5",
-                  "pairwise:allgather=direct,segment=524288,window=2");
+                  "pairwise:allgather=direct,segment=262144,window=2");
     assert_chosen(RCX_COLL_ALLREDUCE, 8, 1 << 20, RCX_ORDER_SAME,
                   "prefer:tree:topology=knomial,fan=1,window=5",
-                  "pairwise:allgather=direct,segment=524288,window=2");
+                  "pairwise:allgather=direct,segment=262144,window=2");
 }
 
 static void a_requested_method_that_does_not_fit_is_refused(void **state)

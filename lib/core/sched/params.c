@@ -70,12 +70,26 @@ static double beside(const struct rcx_shape *s)
     return s->beside > 0 ? s->beside : 1;
 }
 
+/* Of what the ranks of a group send, the part that leaves it, if each rank sends
+ * equally much to all others: so many times what one rank sends. */
+static double leaving(double size, int group)
+{
+    return group * (size - group) / size;
+}
+
+static double sharing(const struct rcx_nodes *n, int size)
+{
+    const double a = leaving(size, n->least), b = leaving(size, n->most);
+
+    return a > b ? a : b;
+}
+
 void rcx_cost_cross(struct rcx_cost *cost, const struct rcx_nodes *n,
                     const struct rcx_shape *s, double rounds, double volume)
 {
     for (; n; n = n->coarser)
-        cost->across[n->level] =
-            (struct rcx_crossing){rounds, volume * beside(s) * n->most};
+        cost->across[n->level] = (struct rcx_crossing){
+            rounds, volume * beside(s) * sharing(n, s->size)};
 }
 
 /* Add what crosses finer levels, which do not divide the ranks of a phase: of a

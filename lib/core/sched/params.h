@@ -51,8 +51,8 @@ int rcx_algo_print(const struct rcx_algo *algo, const int64_t params[],
 void rcx_params_settle(const struct rcx_algo *algo, struct rcx_shape *s);
 
 /* The cost of algo for s, with what crosses levels. An algorithm that does not
- * depend on nodes is assumed to send all messages between the groups of all
- * levels. */
+ * depend on nodes is assumed to send messages between the groups of all levels
+ * in each round, and equally much to all ranks. */
 struct rcx_cost rcx_cost_of(const struct rcx_algo *algo,
                             const struct rcx_shape *s);
 

@@ -34,8 +34,8 @@ for level in socket cache; do
         "${short[@]}" && prints "hierarchical:leaders=2,level=$level"
     ok $? "a method says by which level it divides: $level"
 done
-run 0 "$rcxrun" -n 8 -x RCX_LEVELS=socket=4,cache=2 -x RCX_LOG=info "$perf" "${short[@]}" && says 'hierarchical:leaders=.,level=cache'
-ok $? "by default the price chooses among levels"
+run 0 "$rcxrun" -n 8 -x RCX_LEVELS=socket=4,cache=2 -x RCX_ALLREDUCE=hierarchical "$perf" "${short[@]}" && prints 'level='
+ok $? "else the price chooses among levels"
 run 0 "$rcxrun" -n 8 -x RCX_LEVELS=none "$perf" "${short[@]}" && ! prints 'level='
 ok $? "without levels nothing divides a node"
 

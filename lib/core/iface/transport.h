@@ -51,12 +51,13 @@ struct rcx_message {
     const struct rcx_step *step; /* its step, */
     uint8_t kind;                /* and fields of it, in bytes */
     uint8_t dst, left, right;
-    size_t dst_at, left_at, right_at;
-    size_t due;
+    uint8_t sharing;   /* of a send: enum rcx_sharing */
     bool holds_up_all; /* a receive that all other steps wait for */
     bool feeds_next;   /* its sink is the next step */
-    uint8_t sharing;   /* of a send: enum rcx_sharing */
-    uint32_t waits;    /* steps that must complete before this one starts */
+    bool may_hold;     /* of a receive: its data may be left where it arrived */
+    size_t dst_at, left_at, right_at;
+    size_t due;
+    uint32_t waits; /* steps that must complete before this one starts */
     int peer;
     uint64_t tag; /* the message's part of its tag; for a receive by mask,
                      the whole tag of what arrived */
@@ -65,7 +66,6 @@ struct rcx_message {
     bool is_consumed;    /* by the sink, completely; of a sink: it has */
     size_t bytes;        /* of a receive: what arrived */
     const struct rcx_recv_sink *sink; /* of a receive; NULL: none */
-    bool may_hold;    /* of a receive: its data may be left where it arrived */
     const void *held; /* of a completed receive: where its data is, instead of
                          its buffer; NULL: in its buffer */
     void *owner;

@@ -70,8 +70,8 @@ static double beside(const struct rcx_shape *s)
     return s->beside > 0 ? s->beside : 1;
 }
 
-/* Of what the ranks of a group send, the part that leaves it, if each rank sends
- * equally much to all others: so many times what one rank sends. */
+/* Of what the ranks of a group send, the part that leaves it if each rank sends
+ * equally to all others: so many times what one rank sends. */
 static double leaving(double size, int group)
 {
     return group * (size - group) / size;

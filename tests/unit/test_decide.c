@@ -14,14 +14,12 @@ enum { KB = 1 << 10, MB = 1 << 20 };
 static const struct rcx_shm_settings nothing_set;
 
 /*
- * A line: medians of https://github.com/nviennot/core-to-core-latency for two
- * cores of an EPYC 7R13 (Milan) in one core complex, and in two; Xeon and
- * Graviton2. L2 of Sapphire Rapids and its L3 of more than 70 ns:
- * https://chipsandcheese.com/p/a-peek-at-sapphire-rapids. Caches: the
- * makers' data sheets. Bytes: a copy between two cores of one complex has 30
- * to 40 GB/s, as in docs/results/index.md; elsewhere 10 to 20 lines in flight,
- * each for as long as a line takes. CMA: a copy by the kernel with 0.1 us for
- * each page that it pins; free: without that, as with large pages.
+ * A line: medians of core-to-core-latency (N. Viennot) for two cores of an EPYC
+ * 7R13 (Milan) in one core complex, and in two; Xeon and Graviton2. Caches: the
+ * makers' data sheets. Estimated: bytes, as 10 to 20 lines in flight, each for
+ * as long as a line takes; CMA, as a copy by the kernel with 0.1 us for each
+ * page that it pins; free: without that, as with large pages; the slow L3 of
+ * Sapphire Rapids, which takes more than 70 ns.
  */
 static const struct rcx_node_figures amd = {
     .origin = RCX_FIGURES_MEASURED,

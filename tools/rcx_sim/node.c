@@ -27,7 +27,7 @@ static void print_head(const struct sim_options *o,
                "ratio,method\n");
         return;
     }
-    printf("%s on %s, %d cores, ranks placed %s\n\n%5s %6s %11s %6s  %s\n",
+    printf("%s on %s, %d cores, ranks placed %s\n\n%4s %6s %10s %6s  %s\n",
            rcx_coll_name(o->coll), m->name, node_machine_cores(m),
            o->placement == NODE_SCATTER ? "scatter" : "compact", "p", "bytes",
            "us", "ratio", "method");
@@ -69,10 +69,10 @@ static void print_answer(const struct node_query *q, struct node_answer *a,
                lanes[q->lane.staging], q->lane.many_way, what, a->seconds,
                a->seconds / chosen, method);
     else if (isinf(a->seconds))
-        printf("%5d %6s %11s %6s  %s does not suit\n", q->size, bytes, "-", "-",
+        printf("%4d %6s %10s %6s  %s does not suit\n", q->size, bytes, "-", "-",
                method);
     else
-        printf("%5d %6s %11.2f %6.2f  %s\n", q->size, bytes, a->seconds * 1e6,
+        printf("%4d %6s %10.2f %6.2f  %s\n", q->size, bytes, a->seconds * 1e6,
                a->seconds / chosen, method);
     if (o->counts && !o->csv && !isinf(a->seconds))
         print_counts(q, a);

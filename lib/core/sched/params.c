@@ -114,7 +114,7 @@ struct rcx_cost rcx_cost_of(const struct rcx_algo *algo,
         rcx_nodes_linked(s->nodes) || s->crosses == RCX_LEVEL_NODE + 1;
     struct rcx_cost cost = algo->cost(s);
 
-    if (rcx_machine_of(s)->tell <= 0 || (is_far && !algo->is_by_nodes))
+    if (is_far && !algo->is_by_nodes)
         cost.saved = (struct rcx_saving){0, 0};
     cross_inner(&cost, s);
     if (!algo->is_by_nodes)

@@ -35,24 +35,33 @@ struct rcx_phase rcx_phase_of(const struct rcx_algo *algo)
     return phase;
 }
 
+/* The shape of a phase of so many ranks and elements, without parameters. */
+static struct rcx_shape shape_in(const struct rcx_shape *outer,
+                                 struct rcx_scope scope, enum rcx_coll coll,
+                                 int size, size_t count)
+{
+    return (struct rcx_shape){.coll = coll,
+                              .size = size,
+                              .count = count,
+                              .elem_bytes = outer->elem_bytes,
+                              .commutative = outer->commutative,
+                              .nodes = scope.nodes,
+                              .inner = scope.inner,
+                              .crosses = scope.crosses,
+                              .leaders = scope.leaders,
+                              .beside = scope.beside,
+                              .machine = outer->machine};
+}
+
 struct rcx_shape rcx_phase_shape(const struct rcx_phase *phase,
                                  const struct rcx_shape *outer, int size,
                                  size_t count)
 {
-    struct rcx_shape s = {.coll = phase->algo->coll,
-                          .size = size,
-                          .root = phase->root,
-                          .count = count,
-                          .displs = phase->displs,
-                          .elem_bytes = outer->elem_bytes,
-                          .commutative = outer->commutative,
-                          .nodes = phase->scope.nodes,
-                          .inner = phase->scope.inner,
-                          .crosses = phase->scope.crosses,
-                          .leaders = phase->scope.leaders,
-                          .beside = phase->scope.beside,
-                          .machine = outer->machine};
+    struct rcx_shape s =
+        shape_in(outer, phase->scope, phase->algo->coll, size, count);
 
+    s.root = phase->root;
+    s.displs = phase->displs;
     memcpy(s.params, phase->params, sizeof s.params);
     rcx_params_settle(phase->algo, &s);
     return s;
@@ -89,22 +98,11 @@ struct rcx_phase rcx_phase_cheapest(enum rcx_coll coll, rcx_order_t needed,
                                     const struct rcx_shape *outer, int size,
                                     size_t count, struct rcx_scope scope)
 {
-    struct rcx_shape s = {.coll = coll,
-                          .size = size,
-                          .count = count,
-                          .elem_bytes = outer->elem_bytes,
-                          .commutative = outer->commutative,
-                          .nodes = scope.nodes,
-                          .inner = scope.inner,
-                          .crosses = scope.crosses,
-                          .leaders = scope.leaders,
-                          .beside = scope.beside,
-                          .machine = outer->machine};
+    struct rcx_shape s = shape_in(outer, scope, coll, size, count);
     struct rcx_phase best = {.algo = rcx_price_cheapest(&s, needed),
                              .scope = scope};
 
-    if (best.algo && best.algo->is_by_nodes)
-        best.scope.nodes = s.nodes;
+    best.scope.nodes = s.nodes; /* those that the algorithm divides by */
     memcpy(best.params, s.params, sizeof best.params);
     return best;
 }

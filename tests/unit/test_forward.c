@@ -8,36 +8,26 @@
 
 #include <string.h>
 
+#include "built.h"
 #include "core/base/random.h"
 #include "core/sched/algo.h"
 
 enum { N = 12, STEPS = 24, PROGRAMS = 20000 };
 
-static struct rcx_heap heap;
-static struct rcx_log quiet;
-static struct rcx_builder builder;
+static struct built built;
 static uint64_t random_state;
-
-static void keep_quiet(rcx_log_level_t level, const char *text, void *arg)
-{
-    (void)level, (void)text, (void)arg;
-}
 
 static int set_up(void **state)
 {
     (void)state;
-    heap = RCX_HEAP_INIT;
-    rcx_log_init(&quiet);
-    quiet.fn = keep_quiet;
-    rcx_builder_init(&builder, &heap, &quiet);
+    built_open(&built, NULL);
     return 0;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    rcx_builder_free(&builder);
-    return heap.live == 0 ? 0 : -1;
+    return built_close(&built);
 }
 
 static size_t draw(size_t n)
@@ -110,24 +100,26 @@ static void add_random(void)
     const size_t count = 1 + draw(4), many = 5 + draw(N - 4);
     const struct rcx_span dst = any_span(count, 1);
     const struct rcx_span left = any_span(count, 0);
-    const uint32_t before = builder.step_count;
+    const uint32_t before = built.builder.step_count;
 
     switch (draw(6)) {
-    case 0: rcx_step_send(&builder, 1, left); break;
-    case 1: rcx_step_recv(&builder, 1, dst); break;
-    case 2: rcx_step_copy(&builder, dst, left); break;
+    case 0: rcx_step_send(&built.builder, 1, left); break;
+    case 1: rcx_step_recv(&built.builder, 1, dst); break;
+    case 2: rcx_step_copy(&built.builder, dst, left); break;
     case 3:
     case 4:
         rcx_step_copy(
-            &builder, any_span(many, 1),
+            &built.builder, any_span(many, 1),
             (struct rcx_span){RCX_BUFFER_IN, draw(N - many + 1), many});
         break;
-    default: rcx_step_reduce(&builder, dst, left, any_span(count, 0)); break;
+    default:
+        rcx_step_reduce(&built.builder, dst, left, any_span(count, 0));
+        break;
     }
-    if (builder.status == RCX_OK)
+    if (built.builder.status == RCX_OK)
         return;
-    builder.status = RCX_OK;
-    builder.step_count = before;
+    built.builder.status = RCX_OK;
+    built.builder.step_count = before;
 }
 
 static unsigned moved(const struct rcx_step *a, const struct rcx_step *b)
@@ -146,19 +138,20 @@ static unsigned compare(enum rcx_alias alias)
     struct rcx_plan *plan = NULL;
     unsigned others = 0;
 
-    rcx_builder_begin(&builder, &s);
-    rcx_span_scratch(&builder, N);
+    rcx_builder_begin(&built.builder, &s);
+    rcx_span_scratch(&built.builder, N);
     for (int i = 0; i < STEPS; i++)
         add_random();
-    memcpy(written, builder.steps, builder.step_count * sizeof *written);
-    require_ok(rcx_sched_finish(&builder, 1024, &plan));
+    memcpy(written, built.builder.steps,
+           built.builder.step_count * sizeof *written);
+    require_ok(rcx_sched_finish(&built.builder, 1024, &plan));
     for (uint32_t i = 0; i < plan->step_count; i++) {
         others += moved(&written[i], &plan->steps[i]);
         run(&a, &written[i]);
         run(&b, &plan->steps[i]);
         require(memcmp(&a, &b, sizeof a) == 0);
     }
-    rcx_heap_free(&heap, plan);
+    rcx_heap_free(&built.heap, plan);
     return others;
 }
 
@@ -202,13 +195,13 @@ static void the_own_block_need_not_be_copied_first(void **state)
         struct rcx_plan *plan = NULL;
         const struct rcx_step *first;
 
-        rcx_builder_begin(&builder, &s);
-        algo->build(&builder, &s);
-        require_ok(rcx_sched_finish(&builder, 1024, &plan));
+        rcx_builder_begin(&built.builder, &s);
+        algo->build(&built.builder, &s);
+        require_ok(rcx_sched_finish(&built.builder, 1024, &plan));
         first = &plan->steps[plan->ready[0]];
         assert_int_equal(first->kind, RCX_STEP_SEND);
         assert_int_equal(first->left, RCX_BUFFER_IN);
-        rcx_heap_free(&heap, plan);
+        rcx_heap_free(&built.heap, plan);
     }
 }
 

@@ -8,13 +8,12 @@
 
 #include <string.h>
 
+#include "built.h"
 #include "core/sched/algo.h"
 
 enum { N = 10, PEER = 1 };
 
-static struct rcx_heap heap;
-static struct rcx_log quiet;
-static struct rcx_builder builder;
+static struct built built;
 static struct rcx_shape shape;
 static struct rcx_plan *plan;
 static struct rcx_span in, out, rest;
@@ -29,46 +28,42 @@ static int set_up(void **state)
     in = (struct rcx_span){RCX_BUFFER_IN, 0, N};
     out = (struct rcx_span){RCX_BUFFER_OUT, 0, N};
     rest = (struct rcx_span){RCX_BUFFER_OUT, N, N};
-    heap = RCX_HEAP_INIT;
-    rcx_log_init(&quiet);
-    rcx_builder_init(&builder, &heap, &quiet);
-    rcx_builder_begin(&builder, &shape);
+    built_open(&built, &shape);
     return 0;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    rcx_heap_free(&heap, plan);
+    rcx_heap_free(&built.heap, plan);
     plan = NULL;
-    rcx_builder_free(&builder);
-    return heap.live == 0 ? 0 : -1;
+    return built_close(&built);
 }
 
 static void finish(void)
 {
-    rcx_heap_free(&heap, plan);
-    require_ok(rcx_sched_finish(&builder, 1024, &plan));
-    rcx_builder_begin(&builder, &shape);
+    rcx_heap_free(&built.heap, plan);
+    plan = built_finish(&built);
+    rcx_builder_begin(&built.builder, &shape);
 }
 
 static struct rcx_span scratch(void)
 {
-    return rcx_span_scratch(&builder, N);
+    return rcx_span_scratch(&built.builder, N);
 }
 
 static struct rcx_span receive(void)
 {
     const struct rcx_span data = scratch();
 
-    rcx_step_recv(&builder, PEER, data);
+    rcx_step_recv(&built.builder, PEER, data);
     return data;
 }
 
 static void reduce(struct rcx_span dst, struct rcx_span left,
                    struct rcx_span right)
 {
-    rcx_step_reduce(&builder, dst, left, right);
+    rcx_step_reduce(&built.builder, dst, left, right);
 }
 
 /* ---- Steps that are fused ------------------------------------------------ */
@@ -164,7 +159,7 @@ static void a_result_that_another_step_sees_is_not_intermediate(void **state)
     (void)state;
     a = scratch(); /* is sent */
     reduce(a, in, receive());
-    rcx_step_send(&builder, PEER, a);
+    rcx_step_send(&built.builder, PEER, a);
     reduce(out, a, receive());
     finish();
     assert_string_equal(fused(), "--");
@@ -178,7 +173,7 @@ static void a_result_that_another_step_sees_is_not_intermediate(void **state)
     reduce(out, rest, receive());
     finish();
     assert_string_equal(fused(), "--");
-    a = rcx_span_scratch(&builder, 2 * N); /* half of it is read */
+    a = rcx_span_scratch(&built.builder, 2 * N); /* half of it is read */
     reduce(rcx_span_sub(a, 0, N), in, receive());
     reduce(rcx_span_sub(out, 0, N - 2), rcx_span_sub(a, 1, N - 2),
            rcx_span_sub(in, 0, N - 2));
@@ -195,7 +190,7 @@ static void an_operand_that_is_overwritten_later_is_used_before(void **state)
     a = receive();
     b = scratch();
     reduce(b, in, a);
-    rcx_step_recv(&builder, PEER, a);
+    rcx_step_recv(&built.builder, PEER, a);
     reduce(out, a, b);
     finish();
     assert_string_equal(fused(), "--");
@@ -258,10 +253,10 @@ static void a_result_that_overlaps_an_operand_in_part_is_not_fused(void **state)
     finish();
     assert_string_equal(fused(), "aa");
     shape.alias = RCX_ALIAS_NONE;
-    room = rcx_span_scratch(&builder, 2 * N);
+    room = rcx_span_scratch(&built.builder, 2 * N);
     b = rcx_span_sub(room, 0, N);
     c = rcx_span_sub(room, 4, N);
-    rcx_step_recv(&builder, PEER, b);
+    rcx_step_recv(&built.builder, PEER, b);
     a = scratch();
     reduce(a, in, b);
     reduce(c, a, receive());
@@ -277,7 +272,7 @@ static void data_that_another_step_reads_is_not_held(void **state)
     (void)state;
     a = receive();
     b = receive();
-    rcx_step_send(&builder, PEER, a);
+    rcx_step_send(&built.builder, PEER, a);
     reduce(b, a, b);
     reduce(out, b, in);
     finish();
@@ -292,8 +287,8 @@ static void data_that_another_step_reads_is_not_held(void **state)
     finish();
     assert_string_equal(fused(), "aa");
     assert_int_equal(plan->steps[0].fused, 0);
-    a = rcx_span_scratch(&builder, 2 * N); /* only half of it is read */
-    rcx_step_recv(&builder, PEER, a);
+    a = rcx_span_scratch(&built.builder, 2 * N); /* only half of it is read */
+    rcx_step_recv(&built.builder, PEER, a);
     b = scratch();
     reduce(b, rcx_span_sub(a, 0, N), in);
     reduce(out, b, in);

@@ -7,14 +7,13 @@
 
 #include <string.h>
 
+#include "built.h"
 #include "core/exec/exec.h"
 #include "core/sched/algo.h"
 
 enum { N = 10, PEER = 1, VECTORS = 20, LONG = (128 << 10) / 4 + 1 };
 
-static struct rcx_heap heap;
-static struct rcx_log quiet;
-static struct rcx_builder builder;
+static struct built built;
 static struct rcx_shape shape;
 static struct rcx_plan *plan;
 static struct rcx_span in, out;
@@ -28,41 +27,37 @@ static int set_up(void **state)
                                .elem_bytes = sizeof(int32_t)};
     in = (struct rcx_span){RCX_BUFFER_IN, 0, N};
     out = (struct rcx_span){RCX_BUFFER_OUT, 0, N};
-    heap = RCX_HEAP_INIT;
-    rcx_log_init(&quiet);
-    rcx_builder_init(&builder, &heap, &quiet);
-    rcx_builder_begin(&builder, &shape);
+    built_open(&built, &shape);
     return 0;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    rcx_heap_free(&heap, plan);
+    rcx_heap_free(&built.heap, plan);
     plan = NULL;
-    rcx_builder_free(&builder);
-    return heap.live == 0 ? 0 : -1;
+    return built_close(&built);
 }
 
 static void finish(void)
 {
-    rcx_heap_free(&heap, plan);
-    require_ok(rcx_sched_finish(&builder, 1024, &plan));
-    rcx_builder_begin(&builder, &shape);
+    rcx_heap_free(&built.heap, plan);
+    plan = built_finish(&built);
+    rcx_builder_begin(&built.builder, &shape);
 }
 
 static struct rcx_span receive(void)
 {
-    const struct rcx_span data = rcx_span_scratch(&builder, N);
+    const struct rcx_span data = rcx_span_scratch(&built.builder, N);
 
-    rcx_step_recv(&builder, PEER, data);
+    rcx_step_recv(&built.builder, PEER, data);
     return data;
 }
 
 static void reduce(struct rcx_span dst, struct rcx_span left,
                    struct rcx_span right)
 {
-    rcx_step_reduce(&builder, dst, left, right);
+    rcx_step_reduce(&built.builder, dst, left, right);
 }
 
 /* ---- Execution ----------------------------------------------------------- */
@@ -146,7 +141,7 @@ static void start(void)
         .transport = &net.base, .reducer = &reducer, .layout = {0}};
 
     net.base.ops = &ops;
-    x = rcx_heap_alloc(&heap, rcx_exec_bytes(plan));
+    x = rcx_heap_alloc(&built.heap, rcx_exec_bytes(plan));
     rcx_exec_init(x, plan, &setting);
     x->tag_base = 0;
     x->base[RCX_BUFFER_IN] = (void *)operand;
@@ -158,7 +153,7 @@ static void start(void)
 
 static void end(void)
 {
-    rcx_heap_free(&heap, x);
+    rcx_heap_free(&built.heap, x);
 }
 
 /* How a message arrives: its data is held, or held and copied later, or copied
@@ -342,12 +337,12 @@ static void long_vectors_are_reduced_step_by_step(void **state)
         const size_t n = LONG - 1 + (size_t)excess;
 
         shape.count = n;
-        rcx_builder_begin(&builder, &shape);
-        a = rcx_span_scratch(&builder, n);
-        b = rcx_span_scratch(&builder, n);
-        c = rcx_span_scratch(&builder, n);
-        rcx_step_recv(&builder, PEER, a);
-        rcx_step_recv(&builder, PEER, b);
+        rcx_builder_begin(&built.builder, &shape);
+        a = rcx_span_scratch(&built.builder, n);
+        b = rcx_span_scratch(&built.builder, n);
+        c = rcx_span_scratch(&built.builder, n);
+        rcx_step_recv(&built.builder, PEER, a);
+        rcx_step_recv(&built.builder, PEER, b);
         reduce(c, rcx_span_in(&shape), a);
         reduce(rcx_span_out(&shape), c, b);
         finish();

@@ -8,14 +8,13 @@
 
 #include <string.h>
 
+#include "built.h"
 #include "core/exec/exec.h"
 #include "core/sched/algo.h"
 
 enum { N = 10, PEER = 1, GARBAGE = -77 };
 
-static struct rcx_heap heap;
-static struct rcx_log quiet;
-static struct rcx_builder builder;
+static struct built built;
 static const struct rcx_shape shape = {.coll = RCX_COLL_ALLREDUCE,
                                        .size = 2,
                                        .count = 2 * N,
@@ -28,25 +27,21 @@ static const struct rcx_span rest = {RCX_BUFFER_OUT, N, N};
 static int set_up(void **state)
 {
     (void)state;
-    heap = RCX_HEAP_INIT;
-    rcx_log_init(&quiet);
-    rcx_builder_init(&builder, &heap, &quiet);
-    rcx_builder_begin(&builder, &shape);
+    built_open(&built, &shape);
     return 0;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    rcx_builder_free(&builder);
-    return heap.live == 0 ? 0 : -1;
+    return built_close(&built);
 }
 
 static struct rcx_plan *finish(uint32_t window)
 {
     struct rcx_plan *plan = NULL;
 
-    require_ok(rcx_sched_finish(&builder, window, &plan));
+    require_ok(rcx_sched_finish(&built.builder, window, &plan));
     return plan;
 }
 
@@ -59,16 +54,16 @@ static int sink_of_first(void)
     struct rcx_plan *plan = finish(1);
     const int sink = (int)plan->steps[0].sink - 1;
 
-    rcx_heap_free(&heap, plan);
-    rcx_builder_begin(&builder, &shape);
+    rcx_heap_free(&built.heap, plan);
+    rcx_builder_begin(&built.builder, &shape);
     return sink;
 }
 
 static struct rcx_span receive(void)
 {
-    const struct rcx_span data = rcx_span_scratch(&builder, N);
+    const struct rcx_span data = rcx_span_scratch(&built.builder, N);
 
-    rcx_step_recv(&builder, PEER, data);
+    rcx_step_recv(&built.builder, PEER, data);
     return data;
 }
 
@@ -78,15 +73,15 @@ static void a_reduction_that_is_the_only_reader_is_the_sink(void **state)
 
     (void)state;
     data = receive();
-    rcx_step_reduce(&builder, out, in, data);
+    rcx_step_reduce(&built.builder, out, in, data);
     assert_int_equal(sink_of_first(), 1);
     data = receive();
-    rcx_step_send(&builder, PEER, in);
-    rcx_step_reduce(&builder, out, data, in);
+    rcx_step_send(&built.builder, PEER, in);
+    rcx_step_reduce(&built.builder, out, data, in);
     assert_int_equal(sink_of_first(), 2);
     data = receive();
-    rcx_step_reduce(&builder, data, data, in);
-    rcx_step_copy(&builder, out, data);
+    rcx_step_reduce(&built.builder, data, data, in);
+    rcx_step_copy(&built.builder, out, data);
     assert_int_equal(sink_of_first(), 1);
 }
 
@@ -98,13 +93,13 @@ static void steps_that_wait_without_reading_allow_a_sink(void **state)
 
     (void)state;
     data = receive();
-    rcx_step_reduce(&builder, out, in, data);
-    rcx_sched_completion_ack(&builder, 0);
+    rcx_step_reduce(&built.builder, out, in, data);
+    rcx_sched_completion_ack(&built.builder, 0);
     assert_int_equal(sink_of_first(), 1);
     data = receive();
-    rcx_step_reduce(&builder, out, in, data);
-    rcx_step_recv(&builder, PEER, data);
-    rcx_step_reduce(&builder, rest, in, data);
+    rcx_step_reduce(&built.builder, out, in, data);
+    rcx_step_recv(&built.builder, PEER, data);
+    rcx_step_reduce(&built.builder, rest, in, data);
     assert_int_equal(sink_of_first(), 1);
 }
 
@@ -114,19 +109,19 @@ static void data_that_another_step_reads_is_stored(void **state)
 
     (void)state;
     data = receive();
-    rcx_step_reduce(&builder, out, in, data);
-    rcx_step_reduce(&builder, rest, in, data);
+    rcx_step_reduce(&built.builder, out, in, data);
+    rcx_step_reduce(&built.builder, rest, in, data);
     assert_int_equal(sink_of_first(), -1);
     data = receive();
-    rcx_step_reduce(&builder, out, in, data);
-    rcx_step_send(&builder, PEER, rcx_span_sub(data, N - 1, 1));
+    rcx_step_reduce(&built.builder, out, in, data);
+    rcx_step_send(&built.builder, PEER, rcx_span_sub(data, N - 1, 1));
     assert_int_equal(sink_of_first(), -1);
     data = receive();
-    rcx_step_copy(&builder, rest, data);
-    rcx_step_reduce(&builder, out, data, in);
+    rcx_step_copy(&built.builder, rest, data);
+    rcx_step_reduce(&built.builder, out, data, in);
     assert_int_equal(sink_of_first(), -1);
     data = receive();
-    rcx_step_copy(&builder, out, data);
+    rcx_step_copy(&built.builder, out, data);
     assert_int_equal(sink_of_first(), -1);
 }
 
@@ -136,19 +131,19 @@ static void only_a_reduction_of_the_same_span_is_a_sink(void **state)
 
     (void)state;
     data = receive();
-    rcx_step_reduce(&builder, rcx_span_sub(out, 0, 4), rcx_span_sub(in, 0, 4),
-                    rcx_span_sub(data, 0, 4));
+    rcx_step_reduce(&built.builder, rcx_span_sub(out, 0, 4),
+                    rcx_span_sub(in, 0, 4), rcx_span_sub(data, 0, 4));
     assert_int_equal(sink_of_first(), -1);
     data = receive();
-    rcx_span_scratch(&builder, 2);
+    rcx_span_scratch(&built.builder, 2);
     data.offset += 2;
-    rcx_step_reduce(&builder, out, in, data);
+    rcx_step_reduce(&built.builder, out, in, data);
     assert_int_equal(sink_of_first(), -1);
     data = receive();
-    rcx_step_reduce(&builder, out, data, data);
+    rcx_step_reduce(&built.builder, out, data, data);
     assert_int_equal(sink_of_first(), -1);
-    rcx_step_recv(&builder, PEER, out); /* the data is in the result */
-    rcx_step_reduce(&builder, rest, in, out);
+    rcx_step_recv(&built.builder, PEER, out); /* the data is in the result */
+    rcx_step_reduce(&built.builder, rest, in, out);
     assert_int_equal(sink_of_first(), -1);
 }
 
@@ -184,7 +179,7 @@ static struct rcx_exec *start(const struct rcx_plan *plan,
 {
     const struct rcx_exec_setting setting = {
         .transport = t, .reducer = reducer, .layout = {0}};
-    struct rcx_exec *x = rcx_heap_alloc(&heap, rcx_exec_bytes(plan));
+    struct rcx_exec *x = rcx_heap_alloc(&built.heap, rcx_exec_bytes(plan));
 
     posts = 0;
     rcx_exec_init(x, plan, &setting);
@@ -225,8 +220,8 @@ static struct rcx_plan *two_in_a_row(void)
 {
     const struct rcx_span first = receive(), second = receive();
 
-    rcx_step_reduce(&builder, rest, in, first);
-    rcx_step_reduce(&builder, out, second, rest);
+    rcx_step_reduce(&built.builder, rest, in, first);
+    rcx_step_reduce(&built.builder, out, second, rest);
     return finish(1024);
 }
 
@@ -251,9 +246,9 @@ static void data_that_arrives_too_early_is_stored(void **state)
             assert_int_equal(scratch[i], GARBAGE);
             assert_int_equal(scratch[N + i], turned ? coming[N + i] : GARBAGE);
         }
-        rcx_heap_free(&heap, x);
-        rcx_heap_free(&heap, plan);
-        rcx_builder_begin(&builder, &shape);
+        rcx_heap_free(&built.heap, x);
+        rcx_heap_free(&built.heap, plan);
+        rcx_builder_begin(&built.builder, &shape);
     }
 }
 
@@ -278,8 +273,8 @@ static void a_run_leaves_nothing_to_the_next(void **state)
         for (int i = 0; i < N; i++)
             assert_int_equal(result[i], coming[N + i] - (100 + i - coming[i]));
     }
-    rcx_heap_free(&heap, x);
-    rcx_heap_free(&heap, plan);
+    rcx_heap_free(&built.heap, x);
+    rcx_heap_free(&built.heap, plan);
 }
 
 /* If a part may end within an element, there must be no sink. */
@@ -291,12 +286,12 @@ static void odd_elements_are_stored(void **state)
     struct rcx_exec *x;
 
     (void)state;
-    rcx_step_reduce(&builder, out, in, receive());
+    rcx_step_reduce(&built.builder, out, in, receive());
     plan = finish(1024);
     x = start(plan, &t, &reducer);
     assert_null(posted[0]->sink);
-    rcx_heap_free(&heap, x);
-    rcx_heap_free(&heap, plan);
+    rcx_heap_free(&built.heap, x);
+    rcx_heap_free(&built.heap, plan);
 }
 
 static int refuse(void *dst, const void *left, const void *right, size_t count,
@@ -318,8 +313,8 @@ static void an_op_that_fails_fails_the_execution(void **state)
     assert_false(arrive(x, posted[0], 0));
     assert_true(arrive(x, posted[1], N));
     assert_int_equal(x->status, RCX_ERR_OP);
-    rcx_heap_free(&heap, x);
-    rcx_heap_free(&heap, plan);
+    rcx_heap_free(&built.heap, x);
+    rcx_heap_free(&built.heap, plan);
 }
 
 int main(void)

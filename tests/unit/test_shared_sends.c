@@ -3,15 +3,14 @@
  * execution sends them. */
 #include "test.h"
 
+#include "built.h"
 #include "core/exec/exec.h"
 #include "core/op/registry.h"
 #include "core/sched/algo.h"
 
 enum { N = 8, STEPS = 16 };
 
-static struct rcx_heap heap;
-static struct rcx_log quiet;
-static struct rcx_builder builder;
+static struct built built;
 static const struct rcx_shape shape = {.coll = RCX_COLL_ALLREDUCE,
                                        .rank = STEPS,
                                        .size = STEPS + 1,
@@ -19,35 +18,17 @@ static const struct rcx_shape shape = {.coll = RCX_COLL_ALLREDUCE,
                                        .elem_bytes = 8,
                                        .commutative = true};
 
-static void keep_quiet(rcx_log_level_t level, const char *text, void *arg)
-{
-    (void)level, (void)text, (void)arg;
-}
-
 static int set_up(void **state)
 {
     (void)state;
-    heap = RCX_HEAP_INIT;
-    rcx_log_init(&quiet);
-    quiet.fn = keep_quiet;
-    rcx_builder_init(&builder, &heap, &quiet);
-    rcx_builder_begin(&builder, &shape);
+    built_open(&built, &shape);
     return 0;
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    rcx_builder_free(&builder);
-    return heap.live == 0 ? 0 : -1;
-}
-
-static struct rcx_plan *finish(void)
-{
-    struct rcx_plan *plan;
-
-    require_ok(rcx_sched_finish(&builder, 1024, &plan));
-    return plan;
+    return built_close(&built);
 }
 
 /* Check that the steps of the plan listed in circle, ended by -1, share. */
@@ -75,17 +56,17 @@ static void sends_of_one_span_share(void **state)
     struct rcx_plan *plan;
 
     (void)state;
-    rcx_step_send(&builder, 1, in);
-    rcx_step_send(&builder, 2, rcx_span_sub(in, 0, N / 2));
-    rcx_step_send(&builder, 3, in);
-    rcx_step_send(&builder, 4, rcx_span_sub(in, 0, N / 2));
-    rcx_step_send(&builder, 5, rcx_span_sub(in, 1, N / 2));
-    rcx_step_send(&builder, 6, in);
-    plan = finish();
+    rcx_step_send(&built.builder, 1, in);
+    rcx_step_send(&built.builder, 2, rcx_span_sub(in, 0, N / 2));
+    rcx_step_send(&built.builder, 3, in);
+    rcx_step_send(&built.builder, 4, rcx_span_sub(in, 0, N / 2));
+    rcx_step_send(&built.builder, 5, rcx_span_sub(in, 1, N / 2));
+    rcx_step_send(&built.builder, 6, in);
+    plan = built_finish(&built);
     check_circle(plan, (const int[]){0, 2, 5, -1});
     check_circle(plan, (const int[]){1, 3, -1});
     check_alone(plan, 4);
-    rcx_heap_free(&heap, plan);
+    rcx_heap_free(&built.heap, plan);
 }
 
 static void sends_behind_one_receive_share(void **state)
@@ -94,12 +75,12 @@ static void sends_behind_one_receive_share(void **state)
     struct rcx_plan *plan;
 
     (void)state;
-    rcx_step_recv(&builder, 1, out);
-    rcx_step_send(&builder, 2, out);
-    rcx_step_send(&builder, 3, out);
-    plan = finish();
+    rcx_step_recv(&built.builder, 1, out);
+    rcx_step_send(&built.builder, 2, out);
+    rcx_step_send(&built.builder, 3, out);
+    plan = built_finish(&built);
     check_circle(plan, (const int[]){1, 2, -1});
-    rcx_heap_free(&heap, plan);
+    rcx_heap_free(&built.heap, plan);
 }
 
 /* The same span holds other data, or is ready at another time. */
@@ -109,14 +90,14 @@ static void sends_that_are_not_ready_together_do_not_share(void **state)
     struct rcx_plan *plan;
 
     (void)state;
-    rcx_step_recv(&builder, 1, out);
-    rcx_step_send(&builder, 2, out);
-    rcx_step_recv(&builder, 3, out);
-    rcx_step_send(&builder, 4, out);
-    plan = finish();
+    rcx_step_recv(&built.builder, 1, out);
+    rcx_step_send(&built.builder, 2, out);
+    rcx_step_recv(&built.builder, 3, out);
+    rcx_step_send(&built.builder, 4, out);
+    plan = built_finish(&built);
     check_alone(plan, 1);
     check_alone(plan, 3);
-    rcx_heap_free(&heap, plan);
+    rcx_heap_free(&built.heap, plan);
 }
 
 /* A window of pairs delays the later ones. */
@@ -128,15 +109,15 @@ static void sends_that_wait_for_others_do_not_share(void **state)
 
     (void)state;
     for (int i = 0; i < 4; i++) {
-        rcx_step_pair(&builder, 2);
-        rcx_step_recv(&builder, i + 1, rcx_span_sub(out, (size_t)i, 1));
-        rcx_step_send(&builder, i + 1, in);
+        rcx_step_pair(&built.builder, 2);
+        rcx_step_recv(&built.builder, i + 1, rcx_span_sub(out, (size_t)i, 1));
+        rcx_step_send(&built.builder, i + 1, in);
     }
-    plan = finish();
+    plan = built_finish(&built);
     check_circle(plan, (const int[]){1, 3, -1});
     check_alone(plan, 5);
     check_alone(plan, 7);
-    rcx_heap_free(&heap, plan);
+    rcx_heap_free(&built.heap, plan);
 }
 
 /* Each pair waits for the one before, so equally many steps precede its sends,
@@ -149,13 +130,13 @@ static void sends_of_one_pair_share(void **state)
     (void)state;
     for (int i = 0; i < 6; i++) {
         if (i % 2 == 0)
-            rcx_step_pair(&builder, 1);
-        rcx_step_send(&builder, i + 1, in);
+            rcx_step_pair(&built.builder, 1);
+        rcx_step_send(&built.builder, i + 1, in);
     }
-    plan = finish();
+    plan = built_finish(&built);
     for (int i = 0; i < 6; i += 2)
         check_circle(plan, (const int[]){i, i + 1, -1});
-    rcx_heap_free(&heap, plan);
+    rcx_heap_free(&built.heap, plan);
 }
 
 static void empty_messages_do_not_share(void **state)
@@ -163,12 +144,12 @@ static void empty_messages_do_not_share(void **state)
     struct rcx_plan *plan;
 
     (void)state;
-    rcx_step_ack(&builder, RCX_STEP_SEND, 1);
-    rcx_step_ack(&builder, RCX_STEP_SEND, 2);
-    plan = finish();
+    rcx_step_ack(&built.builder, RCX_STEP_SEND, 1);
+    rcx_step_ack(&built.builder, RCX_STEP_SEND, 2);
+    plan = built_finish(&built);
     check_alone(plan, 0);
     check_alone(plan, 1);
-    rcx_heap_free(&heap, plan);
+    rcx_heap_free(&built.heap, plan);
 }
 
 /* ---- The executor -------------------------------------------------------- */
@@ -235,7 +216,7 @@ static void run(struct counting *c, const struct rcx_plan *plan, int times)
     struct rcx_reducer reducer = {.elem_bytes = sizeof *in};
     const struct rcx_exec_setting setting = {
         .transport = &c->base, .reducer = &reducer, .layout = RCX_TAG_LAYOUT};
-    struct rcx_exec *x = rcx_heap_alloc(&heap, rcx_exec_bytes(plan));
+    struct rcx_exec *x = rcx_heap_alloc(&built.heap, rcx_exec_bytes(plan));
 
     c->base.ops = &counting_ops;
     rcx_exec_init(x, plan, &setting);
@@ -243,15 +224,15 @@ static void run(struct counting *c, const struct rcx_plan *plan, int times)
     x->base[RCX_BUFFER_OUT] = (char *)out;
     for (int i = 0; i < times; i++)
         assert_true(rcx_exec_begin(x));
-    rcx_heap_free(&heap, x);
+    rcx_heap_free(&built.heap, x);
 }
 
 static struct rcx_plan *plan_of_sends(int n)
 {
-    rcx_step_recv(&builder, 0, rcx_span_out(&shape));
+    rcx_step_recv(&built.builder, 0, rcx_span_out(&shape));
     for (int i = 1; i <= n; i++)
-        rcx_step_send(&builder, i, rcx_span_out(&shape));
-    return finish();
+        rcx_step_send(&built.builder, i, rcx_span_out(&shape));
+    return built_finish(&built);
 }
 
 static void each_peer_gets_one_message_a_run(void **state)
@@ -269,7 +250,7 @@ static void each_peer_gets_one_message_a_run(void **state)
             assert_int_equal(c.alone[i], i < limit ? 0 : 3);
         }
     }
-    rcx_heap_free(&heap, plan);
+    rcx_heap_free(&built.heap, plan);
 }
 
 static void many_peers_are_told_in_several_calls(void **state)
@@ -279,16 +260,16 @@ static void many_peers_are_told_in_several_calls(void **state)
     struct counting c = {.limit = 2};
 
     (void)state;
-    rcx_step_recv(&builder, 0, rcx_span_out(&shape));
+    rcx_step_recv(&built.builder, 0, rcx_span_out(&shape));
     for (int i = 0; i < MANY; i++)
-        rcx_step_send(&builder, 1, rcx_span_out(&shape));
-    plan = finish();
+        rcx_step_send(&built.builder, 1, rcx_span_out(&shape));
+    plan = built_finish(&built);
     run(&c, plan, 2);
     assert_int_equal(c.calls, 2 * 3);
     assert_int_equal(c.longest, RCX_SHARED_MOST);
     assert_int_equal(c.shared[1], 2 * MANY);
     assert_int_equal(c.alone[1], 0);
-    rcx_heap_free(&heap, plan);
+    rcx_heap_free(&built.heap, plan);
 }
 
 static void a_failed_execution_sends_empty_messages(void **state)
@@ -302,7 +283,7 @@ static void a_failed_execution_sends_empty_messages(void **state)
     assert_int_equal(c.bytes, 0);
     for (int i = 1; i <= 4; i++)
         assert_int_equal(c.alone[i], 2);
-    rcx_heap_free(&heap, plan);
+    rcx_heap_free(&built.heap, plan);
 }
 
 int main(void)

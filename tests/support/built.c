@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Builders of tests: opens one, and checks that it leaves no memory.
+ */
+#include "built.h"
+
+#include "test.h"
+
+static void keep_quiet(rcx_log_level_t level, const char *text, void *arg)
+{
+    (void)level, (void)text, (void)arg;
+}
+
+void built_open(struct built *t, const struct rcx_shape *shape)
+{
+    t->heap = RCX_HEAP_INIT;
+    rcx_log_init(&t->log);
+    t->log.fn = keep_quiet;
+    rcx_builder_init(&t->builder, &t->heap, &t->log);
+    if (shape)
+        rcx_builder_begin(&t->builder, shape);
+}
+
+int built_close(struct built *t)
+{
+    rcx_builder_free(&t->builder);
+    return t->heap.live == 0 ? 0 : -1;
+}
+
+struct rcx_plan *built_finish(struct built *t)
+{
+    struct rcx_plan *plan;
+
+    require_ok(rcx_sched_finish(&t->builder, 1024, &plan));
+    return plan;
+}

@@ -41,14 +41,17 @@ static uint32_t nth_group(const struct rcx_boot *boot, int per_group)
     return per_group > 0 ? (uint32_t)(index / per_group) + 1 : 0;
 }
 
-static struct rcx_place place_of(const struct rcx_context *context,
-                                 const cpu_set_t *cpus)
+/* Reads files, or even loads hwloc: once a context. */
+static struct rcx_place find_place(const struct rcx_context *context)
 {
     const int *per_group = context->config.per_group;
     struct rcx_place place;
+    cpu_set_t cpus;
 
     if (context->config.finds_levels) {
-        rcx_place_find(cpus, &place);
+        CPU_ZERO(&cpus);
+        sched_getaffinity(0, sizeof cpus, &cpus);
+        rcx_place_find(&cpus, &place);
         return place;
     }
     return (struct rcx_place){
@@ -71,7 +74,7 @@ static void describe_self(const struct rcx_context *context,
     h->node = node_of(context->boot, h);
     CPU_ZERO(&h->cpus);
     sched_getaffinity(0, sizeof h->cpus, &h->cpus);
-    h->place = place_of(context, &h->cpus);
+    h->place = context->place;
     rcx_config_hash(&context->config, h->settings);
     for (int i = 0; i < RCX_CONFIG_KINDS; i++)
         h->lines[i] =
@@ -86,6 +89,7 @@ rcx_status_t rcx_config_publish(struct rcx_context *context)
     rcx_status_t status = RCX_OK;
     struct rcx_peer_header *blob;
 
+    context->place = find_place(context);
     if (t)
         status = t->ops->address(t, &address, &address_bytes);
     if (status != RCX_OK)

@@ -8,6 +8,7 @@
 
 #include "core/base/gpu.h"
 #include "core/base/guard.h"
+#include "core/base/places.h"
 #include "core/exec/exec.h"
 #include "core/iface/bootstrap.h"
 #include "core/op/registry.h"
@@ -157,6 +158,7 @@ struct rcx_context {
     struct rcx_time time;
     uint64_t started_ns[RCX_STARTS]; /* end of each phase */
     struct rcx_boot *boot;
+    struct rcx_place place;  /* of this process */
     struct rcx_nodes *nodes; /* finest map of the ranks; NULL: nothing is known
                                 that divides them */
     size_t ack_bytes;        /* minimum over all ranks; the same for ahead */

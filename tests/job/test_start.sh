@@ -252,8 +252,8 @@ settings() {
 }
 settings 3 && settings 5
 ok $? "all ranks of a node have the same figures, and decide alike by them"
-settings 2 -x RCX_SHM=ring=64K,chunk=8K,eager=4K,direct=16K,cma=off,cico=64K,polls=9 \
-    && grep -q 'RCX_SHM=ring=64K,chunk=8K,eager=4K,direct=16K,cma=off,cico=64K,polls=9$' "$err"
+settings 2 -x RCX_SHM=ring=64K,chunk=8K,eager=4K,direct=16K,cma=off,cico=64K,stream=1M,polls=9 \
+    && grep -q 'RCX_SHM=ring=64K,chunk=8K,eager=4K,direct=16K,cma=off,cico=64K,stream=1M,polls=9$' "$err"
 ok $? "RCX_SHM decides instead"
 run 0 "${launch[@]}" -n 2 -x RCX_LOG=info "$main" launch \
     && [ "$(grep -c 'figures of this node\|settings of mapped memory' "$err")" -eq 2 ]

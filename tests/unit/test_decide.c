@@ -59,6 +59,7 @@ static struct rcx_decide_facts facts_of(const struct rcx_node_figures *figures)
     return (struct rcx_decide_facts){.figures = *figures,
                                      .ranks = 2,
                                      .cores = 8,
+                                     .near_cores = 8,
                                      .tasks = 2,
                                      .is_near = true,
                                      .has_cma = true};
@@ -86,7 +87,7 @@ static void two_cores_of_one_amd_complex(void **state)
     (void)state;
     assert_decided(&facts,
                    "ring=1M,chunk=64K,eager=64K,direct=8K,cma=off,cico=1M,"
-                   "polls=40");
+                   "stream=16M,polls=40");
 }
 
 /* A copy costs more, so a shorter message is worth an answer. The kernel reads
@@ -97,9 +98,10 @@ static void two_cores_of_two_amd_complexes(void **state)
 
     (void)state;
     facts.is_near = false;
+    facts.near_cores = 4;
     assert_decided(&facts,
                    "ring=1M,chunk=64K,eager=64K,direct=4K,cma=off,cico=1M,"
-                   "polls=40");
+                   "stream=32M,polls=40");
 }
 
 /* The ring stays within the own cache, whose lines are nearer than those of
@@ -111,7 +113,7 @@ static void intel_with_a_slow_shared_cache(void **state)
     (void)state;
     assert_decided(&facts,
                    "ring=1M,chunk=64K,eager=64K,direct=4K,cma=off,cico=1M,"
-                   "polls=36");
+                   "stream=64M,polls=36");
 }
 
 /* Slow copies: short chunks, and a kernel that is worth asking. */
@@ -122,7 +124,7 @@ static void a_small_arm(void **state)
     (void)state;
     assert_decided(&facts,
                    "ring=512K,chunk=8K,eager=8K,direct=2K,cma=16K,cico=1M,"
-                   "polls=60");
+                   "stream=512K,polls=60");
 }
 
 static void cma_that_is_free(void **state)
@@ -134,12 +136,12 @@ static void cma_that_is_free(void **state)
     facts.figures.cma_byte = 0.02;
     assert_decided(&facts,
                    "ring=1M,chunk=64K,eager=16383,direct=8K,cma=16K,cico=1M,"
-                   "polls=40");
+                   "stream=16M,polls=40");
     assert_true(rcx_decide_cma_pays(&facts));
     facts.has_cma = false;
     assert_decided(&facts,
                    "ring=1M,chunk=64K,eager=64K,direct=8K,cma=off,cico=1M,"
-                   "polls=40");
+                   "stream=16M,polls=40");
     assert_false(rcx_decide_cma_pays(&facts));
 }
 
@@ -225,13 +227,13 @@ static void what_is_set_is_not_decided(void **state)
     rcx_decide(&facts, &set, &s);
     assert_string_equal(
         rcx_shm_settings_print(&s, text, sizeof text),
-        "ring=64K,chunk=16K,eager=511,direct=off,cma=512,cico=1M,polls=7");
+        "ring=64K,chunk=16K,eager=511,direct=off,cma=512,cico=1M,stream=16M,polls=7");
     facts.has_cma = false;
     set.chunk = 10000; /* sinks take multiples of 64 */
     rcx_decide(&facts, &set, &s);
     assert_string_equal(
         rcx_shm_settings_print(&s, text, sizeof text),
-        "ring=64K,chunk=9984,eager=1000,direct=off,cma=off,cico=1M,polls=7");
+        "ring=64K,chunk=9984,eager=1000,direct=off,cma=off,cico=1M,stream=16M,polls=7");
 }
 
 /* ---- Rings --------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include "rcx_info/rcx_info.h"
 
 #include "core/base/places.h"
+#include "transport/node/caps.h"
 #include "transport/node/cma.h"
 #include "transport/node/decide.h"
 
@@ -178,14 +179,13 @@ void info_print_machine(int ranks, const struct rcx_config *config)
     struct rcx_decide_facts facts = {.ranks = (size_t)ranks,
                                      .tasks = (size_t)ranks,
                                      .has_cma = rcx_cma_works()};
-    struct rcx_place place;
+    struct rcx_cpu_levels levels;
     cpu_set_t cpus;
 
     CPU_ZERO(&cpus);
     sched_getaffinity(0, sizeof cpus, &cpus);
-    rcx_place_find(&cpus, &place);
-    facts.cores = (size_t)CPU_COUNT(&cpus);
-    facts.is_near = place.cache != 0;
+    rcx_cpu_levels_find(rcx_cpus_lowest(&cpus), &levels);
+    rcx_facts_set_cpus(&facts, &levels, &cpus);
     printf("Machine\n\n");
     print_place(&cpus);
     print_levels(&cpus);

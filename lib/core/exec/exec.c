@@ -21,6 +21,7 @@
 
 #include <string.h>
 
+#include "core/base/stream.h"
 #include "core/exec/fused.h"
 
 static inline void enqueue(struct rcx_exec *x, struct rcx_message *m)
@@ -115,6 +116,7 @@ void rcx_exec_set_step(struct rcx_exec *x, uint32_t i)
     m->left_at = step->left_at * x->elem_bytes;
     m->right_at = step->right_at * x->elem_bytes;
     m->due = step->count * x->elem_bytes;
+    m->streams = step->is_final && x->streams;
     if (step->fused > 0 && !x->is_stepwise)
         rcx_fused_set(x, m);
 }
@@ -209,6 +211,7 @@ void rcx_exec_init(struct rcx_exec *x, const struct rcx_plan *plan,
     x->layout = setting->layout;
     x->elem_bytes = setting->reducer->elem_bytes;
     x->is_stepwise = setting->is_stepwise;
+    x->streams = setting->streams;
     x->messages = (void *)((char *)x + align(sizeof *x));
     x->queue = (struct rcx_message **)(void *)(x->messages + n);
     x->order = x->queue + n;
@@ -321,7 +324,10 @@ static rcx_status_t work(struct rcx_exec *x, struct rcx_message *m)
     if (m->kind == RCX_STEP_REDUCE)
         return rcx_reducer_apply(x->reducer, dst_of(x, m), left_of(x, m),
                                  right_of(x, m), m->step->count);
-    memcpy(dst_of(x, m), left_of(x, m), m->due);
+    if (m->streams)
+        rcx_stream_copy(dst_of(x, m), left_of(x, m), m->due);
+    else
+        memcpy(dst_of(x, m), left_of(x, m), m->due);
     return RCX_OK;
 }
 

@@ -22,6 +22,7 @@ struct rcx_exec_setting {
                              NULL: equal */
     int rank;             /* this rank in the context */
     bool is_stepwise;     /* no reductions are fused, as with long vectors */
+    bool streams;         /* final data bypasses the caches */
 };
 
 struct rcx_exec {
@@ -47,6 +48,8 @@ struct rcx_exec {
     uint32_t ready_messages;
     uint32_t ready_local;
     bool is_stepwise; /* as in the setting */
+    bool streams;     /* the same; a change is followed by
+                         rcx_exec_set_step() */
     bool takes_less;  /* a message may be shorter than its receive */
     bool is_in_order; /* each step has completed before the next one began */
     struct rcx_message **queue;

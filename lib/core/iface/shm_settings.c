@@ -59,6 +59,13 @@ static const struct setting table[RCX_SHM_SETTINGS] = {
      .most = 4 * MB,
      .is_power = true,
      .may_be_off = true},
+    {.name = "stream",
+     .doc = "operands and results of so many bytes: received data "
+            "bypasses the caches",
+     .at = offsetof(struct rcx_shm_settings, stream),
+     .least = 4 * KB,
+     .most = (size_t)1 << 40,
+     .may_be_off = true},
     {.name = "polls",
      .doc = "empty polls that take as long as yielding the core",
      .at = offsetof(struct rcx_shm_settings, polls),

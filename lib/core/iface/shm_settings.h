@@ -24,6 +24,8 @@ struct rcx_shm_settings {
                       none */
     size_t cma;    /* messages from this size on are read by the kernel;
                       SIZE_MAX: none */
+    size_t stream; /* calls with so many bytes of operands and results write
+                      these past the caches; SIZE_MAX: none do */
     size_t polls;  /* empty polls that take as long as yielding the core */
 };
 
@@ -33,7 +35,7 @@ enum {
     RCX_SHM_SHORT = 112,
     RCX_SHM_PART = 64,
     RCX_SHM_CHUNKS = 4,
-    RCX_SHM_SETTINGS = 7
+    RCX_SHM_SETTINGS = 8
 };
 
 /* Parse "auto" or a list. False: it is not valid, and r says why. */

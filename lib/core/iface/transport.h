@@ -64,7 +64,8 @@ struct rcx_message {
     /* Of both: */
     rcx_status_t status; /* RCX_IN_PROGRESS while in flight */
     bool is_consumed;    /* by the sink, completely; of a sink: it has */
-    size_t bytes;        /* of a receive: what arrived */
+    bool streams; /* its data bypasses the caches, where that is possible */
+    size_t bytes; /* of a receive: what arrived */
     const struct rcx_recv_sink *sink; /* of a receive; NULL: none */
     const void *held; /* of a completed receive: where its data is, instead of
                          its buffer; NULL: in its buffer */
@@ -124,7 +125,9 @@ struct rcx_transport {
     const _Atomic uint32_t *doorbell;
     size_t turn_polls; /* empty polls that take as long as letting another rank
                           have the core; 0: not known */
-    size_t ahead;      /* bytes that a sender may run ahead of its receiver; 0:
+    size_t stream_bytes; /* calls with so many bytes of operands and results
+                            write these past the caches; 0: none do */
+    size_t ahead; /* bytes that a sender may run ahead of its receiver; 0:
                      RCX_AHEAD */
 };
 

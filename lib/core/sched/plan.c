@@ -206,6 +206,7 @@ static struct rcx_plan *pack(struct rcx_builder *b,
     pack_edges(steps, n, edges, successors);
     rcx_sinks_find(steps, n, successors);
     rcx_shared_sends_find(b, steps, n, successors);
+    rcx_final_steps_find(b->shape, steps, n, successors);
     *plan = (struct rcx_plan){.step_count = n,
                               .steps = steps,
                               .successors = successors,

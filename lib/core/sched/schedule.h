@@ -147,9 +147,11 @@ struct rcx_step {
                              circle, of those that send the same span and become
                              ready together; 0: it is alone */
     uint32_t
-        fused; /* of a REDUCE: index plus one of the first part of the fused
+        fused;     /* of a REDUCE: index plus one of the first part of the fused
                        reduction that it belongs to; 0: none. Of a RECV: the
                        same of the only step that reads its data */
+    bool is_final; /* of a RECV or COPY: dst is the caller's, and no other step
+                      reads it */
 };
 
 /* The spans of a step. Spans that its kind does not use are undefined. */
@@ -314,6 +316,11 @@ bool rcx_reductions_fuse(struct rcx_builder *b, struct rcx_step *steps,
  * and packed. See shared.c. */
 void rcx_shared_sends_find(struct rcx_builder *b, struct rcx_step *steps,
                            uint32_t count, const uint32_t *successors);
+
+/* Find steps whose data is final. Edges must have been found and packed.
+ * See final.c. */
+void rcx_final_steps_find(const struct rcx_shape *s, struct rcx_step *steps,
+                          uint32_t count, const uint32_t *successors);
 
 /* Print one line per step, for people and for golden tests. */
 void rcx_plan_print(const struct rcx_plan *plan, FILE *file);

@@ -179,19 +179,30 @@ static void see(int rank, const void *bytes, void *node)
     rcx_node_add(node, rank, bytes ? &caps : NULL);
 }
 
+void rcx_facts_set_cpus(struct rcx_decide_facts *f,
+                        const struct rcx_cpu_levels *levels,
+                        const cpu_set_t *cpus)
+{
+    const size_t cores = (size_t)CPU_COUNT(cpus);
+    cpu_set_t near;
+
+    CPU_AND(&near, cpus, &levels->cache);
+    f->cores = cores > 0 ? cores : 1;
+    f->near_cores = (size_t)CPU_COUNT(&near);
+    f->is_near = rcx_place_of(levels, cpus).cache != 0;
+}
+
 struct rcx_decide_facts rcx_node_facts(const struct rcx_node *node)
 {
-    const size_t cores = (size_t)CPU_COUNT(&node->cpus);
+    struct rcx_decide_facts facts = {.figures = node->figures,
+                                     .ranks = (size_t)node->group_ranks,
+                                     .tasks = (size_t)node->ranks,
+                                     .has_cma = !rcx_node_refuses_cma(node)};
     struct rcx_cpu_levels levels;
 
     rcx_cpu_levels_from_sys("/sys", rcx_cpus_lowest(&node->cpus), &levels);
-    return (struct rcx_decide_facts){
-        .figures = node->figures,
-        .ranks = (size_t)node->group_ranks,
-        .cores = cores > 0 ? cores : 1,
-        .tasks = (size_t)node->ranks,
-        .is_near = rcx_place_of(&levels, &node->cpus).cache != 0,
-        .has_cma = !rcx_node_refuses_cma(node)};
+    rcx_facts_set_cpus(&facts, &levels, &node->cpus);
+    return facts;
 }
 
 /* Ranks of one process would measure several times, or differ. If the ranks of

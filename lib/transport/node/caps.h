@@ -10,6 +10,7 @@
 
 #include <sched.h>
 
+#include "core/base/places.h"
 #include "core/iface/bootstrap.h"
 #include "transport/node/decide.h"
 #include "transport/node/figures.h"
@@ -69,6 +70,11 @@ bool rcx_node_refuses_cma(const struct rcx_node *node);
 /* What settings of shared memory are decided by; equal on all ranks of the
  * group. */
 struct rcx_decide_facts rcx_node_facts(const struct rcx_node *node);
+/* Set what facts depend on cpus: those of the node's ranks, and the levels of
+ * the lowest one. */
+void rcx_facts_set_cpus(struct rcx_decide_facts *facts,
+                        const struct rcx_cpu_levels *levels,
+                        const cpu_set_t *cpus);
 
 /* All of the above, for the ranks that boot knows. The lowest one measures the
  * figures before. Collective. */

@@ -210,6 +210,16 @@ static size_t polls_of(const struct rcx_decide_facts *f)
                                 : (size_t)polls;
 }
 
+/* Operands and results of a call, as they fill a rank's part of the last cache:
+ * what is written then, evicts what was. */
+static size_t stream_from(const struct rcx_decide_facts *f)
+{
+    const size_t ranks = (f->tasks * f->near_cores + f->cores - 1) / f->cores;
+
+    return power_near((double)f->figures.shared / (double)(ranks ? ranks : 1),
+                      (size_t)f->figures.own, (size_t)1 << 40);
+}
+
 static size_t either(size_t set, size_t decided)
 {
     return set ? set : decided;
@@ -227,6 +237,7 @@ void rcx_decide(const struct rcx_decide_facts *f,
     s.cma = either(set->cma, cma_from(f, s.ring));
     s.cico = either(set->cico, cico_bytes(f));
     s.eager = either(set->eager, s.chunk);
+    s.stream = either(set->stream, stream_from(f));
     s.polls = either(set->polls, polls_of(f));
     if (!f->has_cma)
         s.cma = SIZE_MAX;

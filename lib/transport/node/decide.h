@@ -12,11 +12,13 @@
 
 struct rcx_decide_facts {
     struct rcx_node_figures figures;
-    size_t ranks; /* that have rings to each other */
-    size_t cores; /* that these and other ranks of the node may use */
-    size_t tasks; /* ranks of the node; more than cores: they share them */
-    bool is_near; /* all ranks run below one cache */
-    bool has_cma; /* the kernel may read all ranks' memory */
+    size_t ranks;      /* that have rings to each other */
+    size_t cores;      /* that these and other ranks of the node may use */
+    size_t near_cores; /* of these, that share the last cache of the lowest; 0:
+                          not known */
+    size_t tasks;      /* ranks of the node; more than cores: they share them */
+    bool is_near;      /* all ranks run below one cache */
+    bool has_cma;      /* the kernel may read all ranks' memory */
 };
 
 void rcx_decide(const struct rcx_decide_facts *facts,

@@ -9,6 +9,7 @@
 #ifndef RCX_TRANSPORT_SHM_RNDV_H
 #define RCX_TRANSPORT_SHM_RNDV_H
 
+#include "core/base/stream.h"
 #include "transport/shm/fifo.h"
 
 /* Begin to send m. False: no room yet. */
@@ -48,6 +49,9 @@ static inline void rcx_message_copy(struct rcx_message *m,
 {
     if (m->is_consumed)
         rcx_message_feed_sink(m, data, bytes);
+    else if (__builtin_expect(m->streams, 0))
+        rcx_stream_copy(rcx_shm_msg(m)->buffer + rcx_shm_msg(m)->at, data,
+                        bytes);
     else
         rcx_copy_short(rcx_shm_msg(m)->buffer + rcx_shm_msg(m)->at, data,
                        bytes);

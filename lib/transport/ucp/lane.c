@@ -112,6 +112,7 @@ static ucs_status_t make_segment(struct ucp *u, const struct rcx_node *node,
     lane->plain_key_bytes = rcx_ucp_plain_key_bytes(u);
     rcx_decide(&facts, set, &lane->base.settings);
     u->base.turn_polls = lane->base.settings.polls;
+    u->base.stream_bytes = lane->base.settings.stream;
     if (lane->base.settings.cico != SIZE_MAX)
         lane->base.cico.bytes = lane->base.settings.cico;
     status = rcx_ucp_memory_open(u, NULL,

@@ -273,7 +273,7 @@ static const struct rcx_option others[] = {
     {.name = "RCX_SHM",
      .fallback = "auto",
      .values =
-         "auto, or a list of ring=SIZE, chunk=SIZE, eager=SIZE, direct=SIZE, cma=SIZE, cico=SIZE, polls=NUMBER",
+         "auto, or a list of ring=SIZE, chunk=SIZE, eager=SIZE, direct=SIZE, cma=SIZE, cico=SIZE, stream=SIZE, polls=NUMBER",
      .doc =
          "sizes at which messages through mapped memory take another way; auto: "
          "by figures that are measured at start, see rcx_info --machine",

@@ -171,6 +171,18 @@ static rcx_status_t check_places(struct rcx_comm *comm,
 
 /* ---- Pieces -------------------------------------------------------------- */
 
+/* Whether results are too long for the caches. Those that are worked on
+ * afterwards are read again. */
+static bool streams(const struct rcx_program *e,
+                    const struct rcx_transport *transport)
+{
+    const size_t in = e->call.alias == RCX_ALIAS_NONE ? e->bytes_in : 0;
+    const size_t bytes = in + e->bytes_out;
+
+    return transport->stream_bytes > 0 && bytes >= transport->stream_bytes &&
+           !e->combine.finish;
+}
+
 static struct rcx_exec_pool pool_of(struct rcx_comm *comm,
                                     const struct rcx_program *e)
 {
@@ -179,6 +191,7 @@ static struct rcx_exec_pool pool_of(struct rcx_comm *comm,
     return (struct rcx_exec_pool){
         .setting = {.transport = context->transport,
                     .reducer = &e->combine.reducer,
+                    .streams = streams(e, context->transport),
                     .layout = context->layout,
                     .endpoints = comm->ranks,
                     .rank = rcx_comm_context_rank(comm, comm->rank)},

@@ -75,14 +75,18 @@ static void set_step(struct rcx_p2p *p, const struct rcx_comm *comm)
     const struct rcx_p2p_call *call = &p->call;
     struct rcx_exec *x = p->piece.pool.idle;
     const bool from_any = call->peer == RCX_ANY_SOURCE;
+    const size_t stream_bytes = comm->context->transport->stream_bytes;
 
     p->step =
         (struct rcx_step){.kind = call->sends ? RCX_STEP_SEND : RCX_STEP_RECV,
                           .dst = RCX_BUFFER_OUT,
                           .left = RCX_BUFFER_IN,
                           .peer = from_any ? -1 : call->peer,
-                          .count = call->count};
+                          .count = call->count,
+                          .is_final = !call->sends};
     x->elem_bytes = call->elem_bytes;
+    x->streams =
+        stream_bytes > 0 && call->count * call->elem_bytes >= stream_bytes;
     rcx_exec_set_step(x, 0);
     x->messages->tag = 0;
     x->messages->peer = from_any ? -1 : rcx_comm_context_rank(comm, call->peer);

@@ -42,6 +42,7 @@
     X(rcx_reduce_scatter_binary_blocks)                                        \
     X(rcx_reduce_scatter_circulant)                                            \
     X(rcx_reduce_scatter_factorized)                                           \
+    X(rcx_reduce_scatter_pat)                                                  \
     X(rcx_reduce_scatter_hierarchical)                                         \
     X(rcx_barrier_dissemination)                                               \
     X(rcx_barrier_tree)                                                        \
@@ -66,6 +67,7 @@
     X(rcx_allgather_direct)                                                    \
     X(rcx_allgather_circulant)                                                 \
     X(rcx_allgather_sparbit)                                                   \
+    X(rcx_allgather_pat)                                                       \
     X(rcx_allgather_hierarchical)                                              \
     X(rcx_alltoall_linear)                                                     \
     X(rcx_alltoall_pairwise)                                                   \

@@ -10,7 +10,7 @@
 
 #include "algo/phase/topology.h"
 
-enum { KINDS = 6, KNOMIAL = 3, CHAIN, DOUBLE, FAN = 4 };
+enum { KINDS = 7, KNOMIAL = 3, CHAIN, BINE, DOUBLE, FAN = 4 };
 
 static struct rcx_shape shape_of(int kind, int fan, int size, int root)
 {
@@ -152,6 +152,7 @@ static void a_gather_takes_as_long_as_its_tree_says(void **state)
             }
             for (int kind = 0; kind < KNOMIAL; kind++)
                 check_gather(kind, FAN, p, root);
+            check_gather(BINE, FAN, p, root);
         }
     }
 }
@@ -173,11 +174,11 @@ static void no_root_of_a_knomial_gather_waits(void **state)
 
 static void the_largest_communicator_has_trees_too(void **state)
 {
-    static const int kinds[] = {1, 2, 3, DOUBLE};
+    static const int kinds[] = {1, 2, 3, BINE, DOUBLE};
     const int p = INT_MAX;
 
     (void)state;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         const struct rcx_shape s = shape_of(kinds[i], FAN, p, p / 5);
         const struct rcx_topology t = rcx_topology_of(&s);
 
@@ -203,7 +204,8 @@ static void a_fan_that_means_nothing_is_refused(void **state)
         /* fans 1, 2, 3 and the default */
         {false, false, false, true}, {false, false, false, true},
         {false, false, false, true}, {false, true, true, true},
-        {true, true, true, true},    {false, false, false, true}};
+        {true, true, true, true},    {false, false, false, true},
+        {false, false, false, true}};
 
     (void)state;
     for (int kind = 0; kind < KINDS; kind++) {

@@ -100,9 +100,8 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 const struct rcx_algo rcx_allgather_pat = {
     .name = "pat",
     .coll = RCX_COLL_ALLGATHER,
-    .formula =
-        "(ceil(lg ceil(p/w)) + w-1) a + n (p-1)/p b, w = "
-        "max(ceil(p / aggregation), 1); the largest block where n/p is irregular",
+    .formula = "(ceil(lg ceil(p/w)) + w-1) a + n (p-1)/p b, w = max(ceil(p / "
+               "aggregation), 1); the largest block where n/p is irregular",
     .known_as = "NCCL: PAT",
     .source = "Jeaugey 2025, arXiv 2506.20252; any p: design",
     .params = rcx_pat_params,

@@ -4,8 +4,8 @@
  * manual 2005, general allreduce).
  *
  *   scratch  n for each child, 14 n at most
- *   order    binomial, and knomial of radix 2: CANONICAL; double: RANK; else
- *            UNIFORM
+ *   order    binomial, bine, and knomial of radix 2: CANONICAL; double: RANK;
+ *            else UNIFORM
  *
  * It takes more rounds than recursive doubling, but the fewest messages and
  * combines of all algorithms: 2 (p - 1) and p - 1 on all ranks together. (The
@@ -34,12 +34,13 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 const struct rcx_algo rcx_allreduce_tree = {
     .name = "tree",
     .coll = RCX_COLL_ALLREDUCE,
-    .formula = "topology = binomial: ceil(lg p) (2 a + 2 n b + n g); "
-               "other topologies: as reduce, and back",
+    .formula = "topology = binomial: ceil(lg p) (2 a + 2 n b + n g); bine: "
+               "the same; others: as reduce, and back",
     .needs = rcx_topology_needs,
     .known_as = "OCC: General Allreduce; MPICH: tree, tsp_tree; Open MPI: "
                 "nonoverlapping, basic_linear; UCC: dbt (double)",
-    .source = "OCC manual 2005; double: Sanders, Speck, Traeff 2009",
+    .source = "OCC manual 2005; double: Sanders, Speck, Traeff 2009; bine: De "
+              "Sensi et al. 2025, arXiv 2508.17311",
     .params = rcx_topology_params,
     .fits = rcx_topology_fits,
     .order = rcx_topology_order,

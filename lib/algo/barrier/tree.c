@@ -58,8 +58,8 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 const struct rcx_algo rcx_barrier_tree = {
     .name = "tree",
     .coll = RCX_COLL_BARRIER,
-    .formula = "topology = binomial: 2 ceil(lg p) a; others: 2 R a, R as of "
-               "reduce",
+    .formula = "topology = binomial: 2 ceil(lg p) a; bine: the same; others: "
+               "2 R a, R as of reduce",
     .needs = "a topology other than double; a fan of 2 or more for knomial, "
              "and no fan for topologies other than knomial and chain",
     .known_as = "OCC, Open MPI: linear (flat); Open MPI: tree",

@@ -8,9 +8,10 @@
  *            none at the root and at leaves. In segments as much of each one in
  *            the window, and at the root less than a segment more
  *
- * Binomial and knomial trees are mirrored if the root would be in the last,
- * truncated part. Then the root receives without a pause, whichever rank it is.
- * In other trees it waits for blocks that inner ranks have yet to forward.
+ * Binomial, bine and knomial trees are mirrored if the root would be in the
+ * last, truncated part. Then the root receives without a pause, whichever rank
+ * it is. In other trees it waits for blocks that inner ranks have yet to
+ * forward.
  */
 #include "algo/phase/gather.h"
 
@@ -30,10 +31,10 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 const struct rcx_algo rcx_gather_tree = {
     .name = "tree",
     .coll = RCX_COLL_GATHER,
-    .formula = "topology = binomial: ceil(lg p) a + n (p-1)/p b; others: R a + "
-               "V n/p b; R as of reduce; V for root 0: flat, knomial p-1; "
-               "binary less than 3 p; chain p-1 + L (L-1)/2; the largest block "
-               "where n/p is irregular",
+    .formula = "topology = binomial: ceil(lg p) a + n (p-1)/p b; bine: the "
+               "same; others: R a + V n/p b; R as of reduce; V for root 0: "
+               "flat, knomial p-1; binary less than 3 p; chain p-1 + L "
+               "(L-1)/2; the largest block where n/p is irregular",
     .needs = rcx_topology_needs,
     .known_as = "MPICH, Open MPI: binomial; MPICH: tsp_tree; UCC: knomial",
     .source = "OCC manual 2005; Thakur, Rabenseifner, Gropp 2005, 4.5",

@@ -2,29 +2,22 @@
 /*
  * Trees over ranks, as numbers: parent, children, subtree and times of each
  * topology, and the parameters that select one. No steps are written here.
+ * topology_split.c has the trees that split intervals.
  *
  *   flat      p - 1 parts of one rank
  *   binomial  knomial of radix 2: the fixed tree of the order levels
+ *   bine      the fixed tree, in which an interval's top lies a third inside
  *   binary    each side of the root is one part, an in-order binary tree
  *   knomial   intervals split into fan parts, of which one gathers the others
  *   chain     fan parts, or one more, each a path
  *   double    binary, and another tree in which the inner ranks of binary are
  *             leaves
  */
-#include "algo/phase/topology.h"
+#include "algo/phase/topology_ops.h"
 
 #include <limits.h>
 
 enum { NONE = RCX_TOPOLOGY_NONE, FAN_USUAL = 4 };
-
-struct ops {
-    int (*parent)(const struct rcx_topology *t, int tree, int rank);
-    int (*child)(const struct rcx_topology *t, int tree, int rank, int i);
-    struct rcx_interval (*below)(const struct rcx_topology *t, int tree,
-                                 int rank);
-    int (*rounds)(const struct rcx_topology *t);
-    double (*blocks)(const struct rcx_topology *t);
-};
 
 /* The ranks of a part with numbers first to last. */
 struct run {
@@ -41,8 +34,9 @@ struct form {
 };
 
 struct rcx_topology_kind {
-    const struct ops *ops;
-    int fan; /* 0: a parameter, from least on */
+    const struct rcx_topology_ops *ops;
+    bool splits; /* intervals split as in the fixed tree, or at another radix */
+    int fan;     /* 0: a parameter, from least on */
     int least;
     int trees;
     const struct form *form[2]; /* of each tree's parts */
@@ -51,107 +45,6 @@ struct rcx_topology_kind {
 static int least_of(int a, int b)
 {
     return a < b ? a : b;
-}
-
-/* ---- Knomial: the part with the root, or else the first, gathers --------- */
-
-/* The interval around a rank that is made of parts of some width. */
-struct level {
-    int64_t lo, hi;
-    int gathers; /* the rank that gathers the parts */
-};
-
-static struct level level_of(const struct rcx_topology *t, int rank,
-                             int64_t width)
-{
-    const int64_t whole = width * t->fan, lo = rank - rank % whole;
-    const int64_t hi = lo + whole < t->size ? lo + whole : t->size;
-    const bool has_root = lo <= t->root && t->root < hi;
-
-    return (struct level){
-        .lo = lo, .hi = hi, .gathers = has_root ? t->root : (int)lo};
-}
-
-static int knomial_parent(const struct rcx_topology *t, int tree, int rank)
-{
-    (void)tree;
-    for (int64_t width = 1; width < t->size; width *= t->fan) {
-        const struct level level = level_of(t, rank, width);
-
-        if (level.gathers != rank)
-            return level.gathers;
-    }
-    return NONE;
-}
-
-/* Children come from the smallest width on. On each level, the parts below come
- * first, the nearest of them first, then those above. None of them has the
- * root, so its first rank is the child. */
-static int knomial_child(const struct rcx_topology *t, int tree, int rank,
-                         int i)
-{
-    (void)tree;
-    for (int64_t width = 1; width < t->size; width *= t->fan) {
-        const struct level level = level_of(t, rank, width);
-        const int64_t mine = (rank - level.lo) / width;
-        const int others = (int)((level.hi - level.lo - 1) / width);
-
-        if (level.gathers != rank)
-            break;
-        if (i < others)
-            return (int)(level.lo + width * (i < mine ? mine - 1 - i : i + 1));
-        i -= others;
-    }
-    return NONE;
-}
-
-static struct rcx_interval knomial_below(const struct rcx_topology *t, int tree,
-                                         int rank)
-{
-    struct rcx_interval at = {.lo = rank, .hi = rank + 1};
-
-    (void)tree;
-    for (int64_t width = 1; width < t->size; width *= t->fan) {
-        const struct level level = level_of(t, rank, width);
-
-        if (level.gathers != rank)
-            break;
-        at.lo = (int)level.lo;
-        at.hi = (int)level.hi;
-    }
-    return at;
-}
-
-static int knomial_rounds(const struct rcx_topology *t)
-{
-    int rounds = 0;
-
-    for (int64_t width = 1; width < t->size; width *= t->fan)
-        rounds += least_of(t->fan - 1, (int)((t->size - 1) / width));
-    return rounds;
-}
-
-/* No other part has more blocks than the root has by then, so the root never
- * waits. */
-static double knomial_blocks(const struct rcx_topology *t)
-{
-    return t->size - 1;
-}
-
-static const struct ops knomial = {.parent = knomial_parent,
-                                   .child = knomial_child,
-                                   .below = knomial_below,
-                                   .rounds = knomial_rounds,
-                                   .blocks = knomial_blocks};
-
-/* Whether the root is in the last part, and this is shorter than others. */
-static bool is_cut_off(const struct rcx_topology *t)
-{
-    int64_t width = 1;
-
-    while (width * t->fan < t->size)
-        width *= t->fan;
-    return t->size % width != 0 && t->root >= t->size - t->size % width;
 }
 
 /* ---- Parted: either side of the root is cut into parts ------------------- */
@@ -301,11 +194,11 @@ static double parted_blocks(const struct rcx_topology *t)
     return blocks;
 }
 
-static const struct ops parted = {.parent = parted_parent,
-                                  .child = parted_child,
-                                  .below = parted_below,
-                                  .rounds = parted_rounds,
-                                  .blocks = parted_blocks};
+static const struct rcx_topology_ops parted = {.parent = parted_parent,
+                                               .child = parted_child,
+                                               .below = parted_below,
+                                               .rounds = parted_rounds,
+                                               .blocks = parted_blocks};
 
 /* A path: every rank sends to the next one inwards. */
 
@@ -444,25 +337,34 @@ static const struct form topped = {.up = topped_up,
 
 /* ---- The table ----------------------------------------------------------- */
 
-enum { FLAT, BINOMIAL, BINARY, KNOMIAL, CHAIN, DOUBLE };
+enum { FLAT, BINOMIAL, BINARY, KNOMIAL, CHAIN, BINE, DOUBLE };
 
-static const char *const names[] = {[FLAT] = "flat",
-                                    [BINOMIAL] = "binomial",
-                                    [BINARY] = "binary",
-                                    [KNOMIAL] = "knomial",
-                                    [CHAIN] = "chain",
-                                    [DOUBLE] = "double",
-                                    NULL};
-static const char *const names_of_one[] = {
-    [FLAT] = "flat",       [BINOMIAL] = "binomial", [BINARY] = "binary",
-    [KNOMIAL] = "knomial", [CHAIN] = "chain",       NULL};
+static const char *const names[] = {
+    [FLAT] = "flat",     [BINOMIAL] = "binomial",
+    [BINARY] = "binary", [KNOMIAL] = "knomial",
+    [CHAIN] = "chain",   [BINE] = "bine",
+    [DOUBLE] = "double", NULL};
+static const char *const names_of_one[] = {[FLAT] = "flat",
+                                           [BINOMIAL] = "binomial",
+                                           [BINARY] = "binary",
+                                           [KNOMIAL] = "knomial",
+                                           [CHAIN] = "chain",
+                                           [BINE] = "bine",
+                                           NULL};
 
 static const struct rcx_topology_kind kinds[] = {
     [FLAT] = {.ops = &parted, .fan = INT_MAX, .trees = 1, .form = {&path}},
-    [BINOMIAL] = {.ops = &knomial, .fan = 2, .trees = 1},
+    [BINOMIAL] = {.ops = &rcx_topology_knomial,
+                  .splits = true,
+                  .fan = 2,
+                  .trees = 1},
     [BINARY] = {.ops = &parted, .fan = 1, .trees = 1, .form = {&inorder}},
-    [KNOMIAL] = {.ops = &knomial, .least = 2, .trees = 1},
+    [KNOMIAL] = {.ops = &rcx_topology_knomial,
+                 .splits = true,
+                 .least = 2,
+                 .trees = 1},
     [CHAIN] = {.ops = &parted, .least = 1, .trees = 1, .form = {&path}},
+    [BINE] = {.ops = &rcx_topology_bine, .splits = true, .fan = 2, .trees = 1},
     [DOUBLE] = {.ops = &parted,
                 .fan = 1,
                 .trees = 2,
@@ -518,7 +420,7 @@ rcx_order_t rcx_topology_order(const struct rcx_shape *s)
 {
     const struct rcx_topology t = rcx_topology_of(s);
 
-    if (s->size <= 2 || (t.kind->ops == &knomial && t.fan == 2))
+    if (s->size <= 2 || (t.kind->splits && t.fan == 2))
         return RCX_ORDER_CANONICAL;
     return t.trees == 1 ? RCX_ORDER_UNIFORM : RCX_ORDER_RANK;
 }
@@ -548,9 +450,19 @@ struct rcx_topology rcx_topology_binary(int size, int root)
     return make(BINARY, FAN_USUAL, size, root);
 }
 
+/* Whether the root is in the last part, and this is shorter than others. */
+static bool is_cut_off(const struct rcx_topology *t)
+{
+    int64_t width = 1;
+
+    while (width * t->fan < t->size)
+        width *= t->fan;
+    return t->size % width != 0 && t->root >= t->size - t->size % width;
+}
+
 struct rcx_topology rcx_topology_gathering(struct rcx_topology t)
 {
-    t.mirrored = t.kind->ops == &knomial && is_cut_off(&t);
+    t.mirrored = t.kind->splits && is_cut_off(&t);
     if (t.mirrored)
         t.root = t.size - 1 - t.root;
     return t;

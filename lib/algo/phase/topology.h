@@ -34,8 +34,8 @@ extern const struct rcx_param rcx_topology_tree_params[];
 /* Set either parameters to a flat tree. */
 void rcx_topology_set_flat(int64_t params[]);
 bool rcx_topology_fits(const struct rcx_shape *s);
-/* Return CANONICAL for binomial and up to two ranks, RANK for two trees, else
- * UNIFORM. */
+/* Return CANONICAL for binomial, bine and up to two ranks, RANK for two trees,
+ * else UNIFORM. */
 rcx_order_t rcx_topology_order(const struct rcx_shape *s);
 
 /* Return the topology that the parameters ask for. */
@@ -43,9 +43,9 @@ struct rcx_topology rcx_topology_of(const struct rcx_shape *s);
 struct rcx_topology rcx_topology_binomial(int size, int root);
 struct rcx_topology rcx_topology_binary(int size, int root);
 /*
- * Return the tree for a gather. A binomial or knomial tree is mirrored if its
- * root would be in the last, truncated part. So the root never waits for more
- * blocks than it has itself by then.
+ * Return the tree for a gather. A binomial, bine or knomial tree is mirrored if
+ * its root would be in the last, truncated part. So the root never waits for
+ * more blocks than it has itself by then.
  */
 struct rcx_topology rcx_topology_gathering(struct rcx_topology t);
 

@@ -224,9 +224,9 @@ static struct rcx_cost cost(const struct rcx_shape *s)
 const struct rcx_algo rcx_reduce_scatter_pat = {
     .name = "pat",
     .coll = RCX_COLL_REDUCE_SCATTER,
-    .formula =
-        "(ceil(lg ceil(p/w)) + w-1) a + n (p-1)/p (b + g), w = "
-        "max(ceil(p / aggregation), 1); the largest block where n/p is irregular",
+    .formula = "(ceil(lg ceil(p/w)) + w-1) a + n (p-1)/p (b + g), w = "
+               "max(ceil(p / aggregation), 1); the largest block where n/p is "
+               "irregular",
     .known_as = "NCCL: PAT",
     .source = "Jeaugey 2025, arXiv 2506.20252; any p: design",
     .params = rcx_pat_params,

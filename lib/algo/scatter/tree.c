@@ -9,10 +9,10 @@
  *            none at the root and at leaves. In segments as much of each one in
  *            the window, and at the root less than a segment more
  *
- * Binomial and knomial trees are mirrored if the root would be in the last,
- * truncated part. Then all ranks have their blocks when the root has sent its
- * last message, for every root. In other trees inner ranks still forward blocks
- * then.
+ * Binomial, bine and knomial trees are mirrored if the root would be in the
+ * last, truncated part. Then all ranks have their blocks when the root has sent
+ * its last message, for every root. In other trees inner ranks still forward
+ * blocks then.
  */
 #include "algo/phase/gather.h"
 
@@ -32,8 +32,8 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 const struct rcx_algo rcx_scatter_tree = {
     .name = "tree",
     .coll = RCX_COLL_SCATTER,
-    .formula = "topology = binomial: ceil(lg p) a + n (p-1)/p b; others: as "
-               "gather",
+    .formula = "topology = binomial: ceil(lg p) a + n (p-1)/p b; bine: the "
+               "same; others: as gather",
     .needs = rcx_topology_needs,
     .known_as = "OCC: Binomial, Binary Scatter; MPICH, Open MPI: binomial; "
                 "MPICH: tsp_tree; UCC: knomial",

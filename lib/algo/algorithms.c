@@ -23,6 +23,7 @@
     X(rcx_allreduce_factorized)                                                \
     X(rcx_allreduce_ordered_dissemination)                                     \
     X(rcx_allreduce_circulant)                                                 \
+    X(rcx_allreduce_swing)                                                     \
     X(rcx_allreduce_hierarchical)                                              \
     X(rcx_reduce_binomial)                                                     \
     X(rcx_reduce_pairwise)                                                     \
@@ -43,6 +44,7 @@
     X(rcx_reduce_scatter_circulant)                                            \
     X(rcx_reduce_scatter_factorized)                                           \
     X(rcx_reduce_scatter_pat)                                                  \
+    X(rcx_reduce_scatter_swing)                                                \
     X(rcx_reduce_scatter_hierarchical)                                         \
     X(rcx_barrier_dissemination)                                               \
     X(rcx_barrier_tree)                                                        \
@@ -68,6 +70,7 @@
     X(rcx_allgather_circulant)                                                 \
     X(rcx_allgather_sparbit)                                                   \
     X(rcx_allgather_pat)                                                       \
+    X(rcx_allgather_swing)                                                     \
     X(rcx_allgather_hierarchical)                                              \
     X(rcx_alltoall_linear)                                                     \
     X(rcx_alltoall_pairwise)                                                   \

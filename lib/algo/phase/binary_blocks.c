@@ -62,11 +62,11 @@ static struct link link_above(const struct place *at, struct rcx_span part,
 {
     const struct rcx_halving *above = &at->above;
     const int first =
-        rcx_halving_mirror(&at->cube, at->cube.group.rank) * at->pieces;
+        rcx_halving_part_of(&at->cube, at->cube.group.rank) * at->pieces;
 
     return (struct link){
         .peer = rcx_group_member(&above->group,
-                                 rcx_halving_mirror(above, first + i)),
+                                 rcx_halving_part_of(above, first + i)),
         .piece = rcx_halving_part(above, part, first, first + i)};
 }
 

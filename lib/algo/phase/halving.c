@@ -14,15 +14,28 @@
 
 enum { NONE = -1 };
 
-int rcx_halving_mirror(const struct rcx_halving *h, int i)
+/* Return the number whose bits are those of i reversed. */
+static int mirror(const struct rcx_halving *h, int i)
 {
     int mirrored = 0;
 
-    if (!h->near_first)
-        return i;
     for (int size = h->group.size; size > 1; size /= 2, i /= 2)
         mirrored = 2 * mirrored + i % 2;
     return mirrored;
+}
+
+int rcx_halving_part_of(const struct rcx_halving *h, int i)
+{
+    if (h->swing)
+        return rcx_swing_part_of(h->swing, i);
+    return h->near_first ? mirror(h, i) : i;
+}
+
+int rcx_halving_member_of(const struct rcx_halving *h, int i)
+{
+    if (h->swing)
+        return rcx_swing_member_of(h->swing, i);
+    return h->near_first ? mirror(h, i) : i;
 }
 
 /* Return the first block of part i. */
@@ -69,23 +82,26 @@ struct rcx_span rcx_halving_part(const struct rcx_halving *h,
 struct rcx_span rcx_halving_own(const struct rcx_halving *h,
                                 struct rcx_span vector)
 {
-    return parts(h, vector, 0, rcx_halving_mirror(h, h->group.rank), 1);
+    return parts(h, vector, 0, rcx_halving_part_of(h, h->group.rank), 1);
 }
 
 /* Return this rank's partner in the round in which m parts become 2 m, or 2 m
  * become m. */
 static int partner(const struct rcx_halving *h, int m)
 {
-    const int distance = h->near_first ? h->group.size / 2 / m : m;
+    const int me = h->group.rank, far = h->group.size / 2 / m;
+    const int peer = h->swing
+                         ? rcx_swing_peer(h->swing, me, rcx_log2_floor(far))
+                         : me ^ (h->near_first ? far : m);
 
-    return rcx_group_member(&h->group, h->group.rank ^ distance);
+    return rcx_group_member(&h->group, peer);
 }
 
 void rcx_halving_reduce_scatter(struct rcx_builder *b,
                                 const struct rcx_halving *h,
                                 struct rcx_span operand, struct rcx_span result)
 {
-    const int q = rcx_halving_mirror(h, h->group.rank);
+    const int q = rcx_halving_part_of(h, h->group.rank);
     struct rcx_span partial = operand;
     int first = 0; /* first part in partial */
 
@@ -118,7 +134,7 @@ void rcx_halving_allgather_others(struct rcx_builder *b,
                                   const struct rcx_halving *h,
                                   struct rcx_span vector, int full)
 {
-    const int q = rcx_halving_mirror(h, h->group.rank);
+    const int q = rcx_halving_part_of(h, h->group.rank);
     const int sated = full == NONE ? NONE : rcx_group_member(&h->group, full);
 
     for (int m = 1; m < h->group.size; m *= 2) {
@@ -134,8 +150,8 @@ void rcx_halving_allgather_others(struct rcx_builder *b,
 void rcx_halving_gather(struct rcx_builder *b, const struct rcx_halving *h,
                         int root, struct rcx_span vector)
 {
-    const int q = rcx_halving_mirror(h, h->group.rank);
-    const int target = rcx_halving_mirror(h, root);
+    const int q = rcx_halving_part_of(h, h->group.rank);
+    const int target = rcx_halving_part_of(h, root);
     int m = 1;
 
     for (; m < h->group.size && (q & m) == (target & m); m *= 2)
@@ -153,7 +169,7 @@ struct rcx_span rcx_halving_place(struct rcx_builder *b,
 
     if (h->group.rank < 0)
         return (struct rcx_span){0};
-    q = rcx_halving_mirror(h, h->group.rank);
+    q = rcx_halving_part_of(h, h->group.rank);
     if (block_of(h, q) == me && block_of(h, q + 1) == me + 1)
         return rcx_span_out(b->shape);
     return rcx_span_scratch(b, rcx_halving_own(h, vector).count);
@@ -165,7 +181,7 @@ void rcx_halving_hand_out(struct rcx_builder *b, const struct rcx_halving *h,
     const struct rcx_span out = rcx_span_out(b->shape);
     const int me = b->shape->rank;
     const int holder =
-        rcx_group_member(&h->group, rcx_halving_mirror(h, part_with(h, me)));
+        rcx_group_member(&h->group, rcx_halving_member_of(h, part_with(h, me)));
     size_t at = 0;
     int q;
 
@@ -173,7 +189,7 @@ void rcx_halving_hand_out(struct rcx_builder *b, const struct rcx_halving *h,
         rcx_step_recv(b, holder, out);
     if (h->group.rank < 0)
         return;
-    q = rcx_halving_mirror(h, h->group.rank);
+    q = rcx_halving_part_of(h, h->group.rank);
     for (int i = block_of(h, q); i < block_of(h, q + 1); i++) {
         const struct rcx_span block =
             rcx_span_sub(part, at, rcx_shape_block(b->shape, i).count);
@@ -184,6 +200,29 @@ void rcx_halving_hand_out(struct rcx_builder *b, const struct rcx_halving *h,
             rcx_step_send(b, i, block);
         at += block.count;
     }
+}
+
+void rcx_halving_hand_in(struct rcx_builder *b, const struct rcx_halving *h,
+                         struct rcx_span block, struct rcx_span vector)
+{
+    const int me = b->shape->rank;
+    const int holder =
+        rcx_group_member(&h->group, rcx_halving_member_of(h, part_with(h, me)));
+    int q;
+
+    if (h->group.rank >= 0) {
+        q = rcx_halving_part_of(h, h->group.rank);
+        for (int i = block_of(h, q); i < block_of(h, q + 1); i++) {
+            const struct rcx_span place = rcx_block(&h->blocks, vector, i);
+
+            if (i == me)
+                rcx_step_copy(b, place, block);
+            else
+                rcx_step_recv(b, i, place);
+        }
+    }
+    if (holder != me)
+        rcx_step_send(b, holder, block);
 }
 
 struct rcx_halving rcx_halving_fold(struct rcx_builder *b,
@@ -230,11 +269,16 @@ struct rcx_cost rcx_halving_hand_out_cost(const struct rcx_shape *s,
 
 struct rcx_cost rcx_halving_cost(const struct rcx_shape *s)
 {
+    return rcx_cost_sum(rcx_fold_in_cost(s), rcx_halving_parts_cost(s));
+}
+
+struct rcx_cost rcx_halving_parts_cost(const struct rcx_shape *s)
+{
     const int cube = rcx_pow2_floor(s->size);
     const struct rcx_blocks blocks = rcx_blocks_of(s);
     const double n = (double)s->count;
     const double block = (double)rcx_blocks_largest(&blocks);
-    struct rcx_cost c = rcx_fold_in_cost(s);
+    struct rcx_cost c = {0};
 
     for (int m = 1; m < cube; m *= 2) {
         const double kept = block * rcx_fold_first(s, m);

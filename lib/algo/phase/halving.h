@@ -16,20 +16,24 @@
 #ifndef RCX_ALGO_PHASE_HALVING_H
 #define RCX_ALGO_PHASE_HALVING_H
 
-#include "core/sched/algo.h"
+#include "algo/phase/swing.h"
 
 struct rcx_halving {
     struct rcx_group group;   /* 2^k members, ascending */
     struct rcx_blocks blocks; /* at least as many as members */
     bool near_first;          /* distance doubling */
+    /* Distance doubling by the butterfly of Swing, and not by that of a cube;
+     * NULL: by that. Member i ends with the part that swing.h says. */
+    const struct rcx_swing *swing;
     /* Shape whose ranks are folded: part i has the blocks of the ranks that
      * fold into member i. NULL: parts have equally many blocks, or one more in
      * some, spread evenly. */
     const struct rcx_shape *folded;
 };
 
-/* Return the part of member i, which is also the member of part i. */
-int rcx_halving_mirror(const struct rcx_halving *h, int i);
+/* Return the part of member i; the member of part i. */
+int rcx_halving_part_of(const struct rcx_halving *h, int i);
+int rcx_halving_member_of(const struct rcx_halving *h, int i);
 /* Return the element at which part i starts; the vector's end for the part
  * after the last. */
 size_t rcx_halving_start(const struct rcx_halving *h, int i);
@@ -82,6 +86,10 @@ struct rcx_span rcx_halving_place(struct rcx_builder *b,
 /* Send all ranks their blocks. part: this member's part. */
 void rcx_halving_hand_out(struct rcx_builder *b, const struct rcx_halving *h,
                           struct rcx_span part);
+/* First phase of an allgather, the reverse of it: ranks send their blocks to
+ * the members that have them in their parts, at their places in vector. */
+void rcx_halving_hand_in(struct rcx_builder *b, const struct rcx_halving *h,
+                         struct rcx_span block, struct rcx_span vector);
 /* Return the cost of so many messages of a block, one after another. */
 struct rcx_cost rcx_halving_hand_out_cost(const struct rcx_shape *s,
                                           int messages);
@@ -94,6 +102,8 @@ struct rcx_cost rcx_halving_hand_out_cost(const struct rcx_shape *s,
 /* Return the cost of folding and halving. No member is slower than member 0,
  * which has most blocks in every round. */
 struct rcx_cost rcx_halving_cost(const struct rcx_shape *s);
+/* Return the cost of the same without folding, and of an allgather. */
+struct rcx_cost rcx_halving_parts_cost(const struct rcx_shape *s);
 /* Fold. *mine_p becomes this rank's operand if it is a member. */
 struct rcx_halving rcx_halving_fold(struct rcx_builder *b,
                                     const struct rcx_shape *s, bool near_first,

@@ -212,6 +212,48 @@ ok $? "spans are shown of up to 16 ranks, and once in the legend"
 run 1 "$sim" draw --algo ring -p 3 --svg "$scratch/none/draw.svg" && says 'none/draw.svg: '
 ok $? "a file that cannot be written is an error"
 
+# --- load ---
+
+# reports ALGO NUMBER...: load has a row with these numbers
+reports() {
+    local words
+    while read -r -a words; do
+        [ "${words[*]:1}" = "$*" ] && return 0
+    done <"$out"
+    echo "# no row: $*"
+    return 1
+}
+
+# On a ring of 4, doubling sends a vector one hop, then two, half of it either way
+run 0 "$sim" load -p 4 -a recursive_doubling -a ring && says_nothing && narrow && reports recursive_doubling 2 2 12 \
+    && reports ring 1.5 1.5 6 && run 0 "$sim" load -p 4 --columns 2 -a recursive_doubling && reports recursive_doubling 1 0.5 8
+ok $? "load adds up what links of a ring and of a torus carry"
+
+# a chain of 4 crosses one of three gaps or two, and the binomial tree from 0 goes
+# to 2, 1 and 3
+run 0 "$sim" load -c bcast -p 4 --group 2 -a tree -a tree:topology=chain,fan=1 && says_nothing && narrow \
+    && reports tree 1 2 2 && reports tree:topology=chain,fan=1 1 1.5 2
+ok $? "load counts what goes between groups"
+
+run 2 "$sim" load -p 6 --columns 4 && says 'does not divide 6 ranks' && run 2 "$sim" load --group 0 \
+    && run 2 "$sim" cost --group 2 && says 'not an option of cost' \
+    && run 0 "$sim" load -c allgather -p 6 -a recursive_doubling -a ring && prints 'needs a power of two' && reports ring 0.8333 0.8333 5
+ok $? "load says what does not fit"
+
+# The page has commands, and what they print.
+page=$here/../../docs/explanation/locality.md
+bad=0
+grep -c '^    rcx_sim load' "$page" >"$scratch/commands"
+while read -r -a words; do
+    run 0 "$sim" "${words[@]:1}" && sed 's/^/    /' "$out" >"$scratch/block" || bad=1
+    grep -F -A $(($(wc -l <"$scratch/block") + 1)) -e "    ${words[*]}" "$page" | tail -n +3 | cmp -s - "$scratch/block" || {
+        echo "# the page has not what ${words[*]} prints"
+        bad=1
+    }
+done < <(grep '^    rcx_sim load' "$page")
+[ "$(cat "$scratch/commands")" -ge 5 ] && [ $bad -eq 0 ]
+ok $? "docs/explanation/locality.md has what load prints"
+
 # --- map ---
 
 three=(--algo recursive_doubling --algo ring --algo direct)
@@ -364,7 +406,7 @@ run 0 "$sim" --help && prints '^Usage: ' && run 0 "$sim" cost --help && prints '
 ok $? "rcx_sim has --help and --version"
 
 bad=0
-for command in "cost -p 16" "cost -p 1024 -a recursive_doubling -n 1G" "map" "map -p 4000" "table1" "verify -p 1..3"; do
+for command in "cost -p 16" "cost -p 1024 -a recursive_doubling -n 1G" "map" "map -p 4000" "table1" "verify -p 1..3" "load"; do
     # shellcheck disable=SC2086 # words
     run 0 "$sim" $command && narrow || bad=1
 done

@@ -263,6 +263,8 @@ static const struct option names[] = {
     {"best", no_argument, NULL, 'T'},
     {"counts", no_argument, NULL, 'K'},
     {"csv", no_argument, NULL, 'v'},
+    {"group", required_argument, NULL, 'g'},
+    {"columns", required_argument, NULL, 't'},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
@@ -308,6 +310,8 @@ static void parse_how(int option, const char *value, struct sim_options *o)
     case 'U': o->simulated = true; break;
     case 's': o->svg = value; break;
     case 'j': o->inject = true; break;
+    case 'g': o->group = parse_rank("group", value, 1); break;
+    case 't': o->columns = parse_rank("columns", value, 1); break;
     }
 }
 

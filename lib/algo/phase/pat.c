@@ -23,8 +23,8 @@ static int64_t aggregation_candidate(const struct rcx_shape *s, int i)
         return RCX_PARAM_END;
     blocks = rcx_blocks_of(s);
     bytes = rcx_blocks_largest(&blocks) * s->elem_bytes;
-    if (bytes * (size_t)s->size <= MESSAGE_BYTES)
-        return INT_MAX;
+    if (bytes <= MESSAGE_BYTES / (size_t)s->size)
+        return s->size;
     return bytes < MESSAGE_BYTES ? (int64_t)(MESSAGE_BYTES / bytes) : 1;
 }
 

@@ -25,6 +25,7 @@
     X(rcx_allreduce_circulant)                                                 \
     X(rcx_allreduce_swing)                                                     \
     X(rcx_allreduce_hierarchical)                                              \
+    X(rcx_allreduce_multi_object)                                              \
     X(rcx_reduce_binomial)                                                     \
     X(rcx_reduce_pairwise)                                                     \
     X(rcx_reduce_ring)                                                         \
@@ -51,6 +52,7 @@
     X(rcx_barrier_recursive_doubling)                                          \
     X(rcx_barrier_double_ring)                                                 \
     X(rcx_barrier_hierarchical)                                                \
+    X(rcx_barrier_multi_object)                                                \
     X(rcx_bcast_tree)                                                          \
     X(rcx_bcast_circulant)                                                     \
     X(rcx_bcast_scatter_allgather)                                             \
@@ -72,6 +74,7 @@
     X(rcx_allgather_pat)                                                       \
     X(rcx_allgather_swing)                                                     \
     X(rcx_allgather_hierarchical)                                              \
+    X(rcx_allgather_multi_object)                                              \
     X(rcx_alltoall_linear)                                                     \
     X(rcx_alltoall_pairwise)                                                   \
     X(rcx_alltoall_bruck)                                                      \

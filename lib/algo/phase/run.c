@@ -51,7 +51,8 @@ void rcx_run_send(struct rcx_builder *b, int peer, const struct rcx_run *run)
     rcx_step_send(b, peer, whole);
 }
 
-void rcx_run_recv(struct rcx_builder *b, int peer, const struct rcx_run *run)
+struct rcx_span rcx_run_recv(struct rcx_builder *b, int peer,
+                             const struct rcx_run *run)
 {
     const struct ends to = ends_of(run);
     struct rcx_span whole = to.head;
@@ -64,4 +65,5 @@ void rcx_run_recv(struct rcx_builder *b, int peer, const struct rcx_run *run)
         rcx_step_copy(b, to.head, from.head);
         rcx_step_copy(b, to.tail, from.tail);
     }
+    return whole;
 }

@@ -17,6 +17,8 @@ struct rcx_run {
 };
 
 void rcx_run_send(struct rcx_builder *b, int peer, const struct rcx_run *run);
-void rcx_run_recv(struct rcx_builder *b, int peer, const struct rcx_run *run);
+/* Return the span that the message was received in: in its place, or packed. */
+struct rcx_span rcx_run_recv(struct rcx_builder *b, int peer,
+                             const struct rcx_run *run);
 
 #endif

@@ -438,6 +438,10 @@ RCX_API rcx_status_t rcx_comm_split(rcx_comm_t *comm, int color, int key,
 RCX_API rcx_status_t rcx_comm_create_group(rcx_comm_t *comm, int n,
                                            const int ranks[], int tag,
                                            rcx_comm_t **new_p);
+/* As rcx_comm_split(), with the ranks of each node as one color.
+ * RCX_ERR_UNSUPPORTED: see rcx_comm_node_of(). */
+RCX_API rcx_status_t rcx_comm_split_node(rcx_comm_t *comm, int key,
+                                         rcx_comm_t **new_p);
 /* Free a communicator, see rcx_comm_dup(). RCX_ERR_BUSY: another thread is in a
  * call on it. RCX_ERR_ARG: the world. */
 RCX_API rcx_status_t rcx_comm_free(rcx_comm_t **comm_p);
@@ -558,6 +562,43 @@ RCX_API rcx_status_t rcx_dump(rcx_context_t *context, const char *path);
 /* This rank, and the number of ranks; -1 if comm is no communicator. */
 RCX_API int rcx_comm_rank(const rcx_comm_t *comm);
 RCX_API int rcx_comm_size(const rcx_comm_t *comm);
+
+/* The context that comm belongs to; NULL if comm is no communicator. */
+RCX_API rcx_context_t *rcx_comm_context(const rcx_comm_t *comm);
+
+/*
+ * The node of a rank of comm: ranks that share a node have the same number.
+ * Nodes are numbered from 0 on, by their lowest ranks, alike on all ranks.
+ * Local, and without communication. RCX_ERR_ARG: a pointer or rank is not
+ * valid. RCX_ERR_UNSUPPORTED: the bootstrap does not tell which ranks share a
+ * node. RCX_ERR_NOMEM.
+ */
+RCX_API rcx_status_t rcx_comm_node_of(rcx_comm_t *comm, int rank, int *node_p);
+
+/*
+ * Store in found[i] the rank in to of the process that has rank ranks[i] in
+ * from, or RCX_UNDEFINED if it is not a member; for n ranks. ranks and found
+ * may be the same array. Local. RCX_ERR_ARG: an argument is not valid, or from
+ * and to belong to different contexts. RCX_ERR_NOMEM.
+ */
+RCX_API rcx_status_t rcx_comm_translate(rcx_comm_t *from, int n,
+                                        const int ranks[], rcx_comm_t *to,
+                                        int found[]);
+
+/*
+ * What two communicators have in common. IDENT: all, they are one. CONGRUENT:
+ * members and their ranks. SIMILAR: members. UNEQUAL: not these, or their
+ * contexts differ. Local. RCX_ERR_ARG: an argument is not valid.
+ * RCX_ERR_NOMEM.
+ */
+typedef enum rcx_comparison {
+    RCX_COMM_IDENT = 0,
+    RCX_COMM_CONGRUENT = 1,
+    RCX_COMM_SIMILAR = 2,
+    RCX_COMM_UNEQUAL = 3
+} rcx_comparison_t;
+RCX_API rcx_status_t rcx_comm_compare(rcx_comm_t *a, rcx_comm_t *b,
+                                      rcx_comparison_t *result_p);
 
 /*
  * Make progress without waiting. Returns the number of events, 0 if there were

@@ -57,6 +57,8 @@ void job_stress(struct member *m);
 void job_huge(struct member *m, const char *only);
 void job_sums(struct member *m, const char *only);
 void job_long(struct member *m, const char *only);
+/* job_nodes.c: */
+void job_nodes(struct member *m);
 /* job_mixed.c: */
 void job_mixed(struct member *m);
 /* job_life.c; m has no context yet: */

@@ -177,7 +177,8 @@ int main(int argc, char **argv)
         job_outstanding,   job_persistent, job_user_ops,
         job_failing_op,    job_same_bits,  NULL};
     static void (*const stress[])(struct member * m) = {job_stress, NULL};
-    static void (*const mixed[])(struct member * m) = {job_mixed, NULL};
+    static void (*const mixed[])(struct member * m) = {job_nodes, job_mixed,
+                                                       NULL};
     const char *mode = argc == 2 || argc == 3 ? argv[1] : "";
     const bool quick = strcmp(mode, "quick") == 0;
     const bool brief = quick || strcmp(mode, "stress") == 0;

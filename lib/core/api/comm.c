@@ -149,6 +149,17 @@ rcx_status_t rcx_comm_split(rcx_comm_t *comm, int color, int key,
     return split("comm_split", comm, color, key, new_p);
 }
 
+rcx_status_t rcx_comm_split_node(rcx_comm_t *comm, int key, rcx_comm_t **new_p)
+{
+    rcx_status_t status = check_comm("comm_split_node", comm, new_p);
+    int node;
+
+    if (status == RCX_OK)
+        status = rcx_comm_node_of(comm, comm->rank, &node);
+    return status == RCX_OK ? split("comm_split_node", comm, node, key, new_p)
+                            : status;
+}
+
 rcx_status_t rcx_comm_dup(rcx_comm_t *comm, rcx_comm_t **new_p)
 {
     return split("comm_dup", comm, 0, 0, new_p);

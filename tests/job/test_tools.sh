@@ -130,7 +130,7 @@ awk '$2 ~ /^[0-9]+$/ { types[$1]
      END { for (type in types) for (op in ops)
          print type, op, (type, op) in marks ? marks[type, op] : "." }' \
     "$scratch/types" >"$scratch/pairs"
-[ "$(wc -l <"$scratch/pairs")" -eq 510 ] && [ "$(grep -c ' [x~]$' "$scratch/pairs")" -gt 200 ]
+[ "$(wc -l <"$scratch/pairs")" -eq 540 ] && [ "$(grep -c ' [x~]$' "$scratch/pairs")" -gt 200 ]
 ok $? "rcx_info lists all pairs of ops and types"
 
 bad=0
@@ -167,6 +167,8 @@ short band
 unsigned_long bor
 float_int maxloc
 long_double_int minloc
+exact_float32 sum
+exact_float64 sum
 short_int maxloc
 2int replace
 double no_op

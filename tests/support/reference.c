@@ -5,6 +5,7 @@
  * Slow, and independent of the library.
  */
 #include "reference.h"
+#include "reference_exact.h"
 
 #include <assert.h>
 #include <float.h>
@@ -56,6 +57,8 @@ static const struct layout {
     PAIRED(RCX_2INT, int, RCX_INT32),
     PAIRED(RCX_SHORT_INT, short, RCX_INT16),
     PAIRED(RCX_LONG_DOUBLE_INT, long double, RCX_LONG_DOUBLE),
+    PLAIN(RCX_EXACT_FLOAT32, rcx_exact32_t),
+    PLAIN(RCX_EXACT_FLOAT64, rcx_exact64_t),
 };
 
 size_t reference_bytes(rcx_datatype_t type)
@@ -81,6 +84,11 @@ static bool is_complex(rcx_datatype_t type)
 static bool is_real(rcx_datatype_t type)
 {
     return type >= RCX_FLOAT16 && type <= RCX_LONG_DOUBLE;
+}
+
+static bool is_exact(rcx_datatype_t type)
+{
+    return type == RCX_EXACT_FLOAT32 || type == RCX_EXACT_FLOAT64;
 }
 
 static bool is_signed(rcx_datatype_t type)
@@ -359,6 +367,8 @@ void reference_combine(void *dst, const void *left, const void *right,
         memmove(dst, right, layouts[type].bytes);
     else if (op == RCX_NO_OP)
         memmove(dst, left, layouts[type].bytes);
+    else if (is_exact(type))
+        exact_combine(dst, left, right, layouts[type].bytes);
     else if (is_pair(type))
         combine_pairs(dst, left, right, op, type);
     else if (is_complex(type))
@@ -500,7 +510,7 @@ static size_t number_samples(char *dst, rcx_datatype_t type)
     return is_real(type) ? real_samples(dst, type) : integer_samples(dst, type);
 }
 
-size_t reference_samples(void *dst, rcx_datatype_t type)
+static size_t number_or_pair_samples(void *dst, rcx_datatype_t type)
 {
     static const int indexes[] = {0, 5, -1, INT_MAX, INT_MIN};
     const struct layout *layout = &layouts[type];
@@ -524,4 +534,11 @@ size_t reference_samples(void *dst, rcx_datatype_t type)
                    &indexes[i < n && i < 6 ? 0 : i % 5], sizeof(int));
     }
     return total;
+}
+
+size_t reference_samples(void *dst, rcx_datatype_t type)
+{
+    if (is_exact(type))
+        return exact_samples(dst, layouts[type].bytes);
+    return number_or_pair_samples(dst, type);
 }

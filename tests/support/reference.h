@@ -15,7 +15,7 @@
 
 enum {
     REFERENCE_SAMPLES = 64, /* the most that reference_samples() writes */
-    REFERENCE_BYTES = 64    /* the largest size of an element */
+    REFERENCE_BYTES = 536   /* the largest size of an element */
 };
 
 size_t reference_bytes(rcx_datatype_t type);

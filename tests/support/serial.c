@@ -74,6 +74,11 @@ static bool is_floating(rcx_datatype_t type)
     return type >= RCX_FLOAT16 && type <= RCX_LONG_DOUBLE;
 }
 
+static bool is_exact(rcx_datatype_t type)
+{
+    return type == RCX_EXACT_FLOAT32 || type == RCX_EXACT_FLOAT64;
+}
+
 bool serial_is_legal(rcx_datatype_t given, rcx_op_t op)
 {
     const rcx_datatype_t type = fixed(given);
@@ -83,7 +88,7 @@ bool serial_is_legal(rcx_datatype_t given, rcx_op_t op)
     switch (op) {
     case RCX_MAX:
     case RCX_MIN: return integer || is_floating(type);
-    case RCX_SUM:
+    case RCX_SUM: return number || is_exact(type);
     case RCX_PROD: return number;
     case RCX_LAND:
     case RCX_LOR:
@@ -173,6 +178,19 @@ static void put_pair(void *at, rcx_datatype_t type, int index, uint64_t random)
 #undef PUT
 }
 
+/* The exact sum of one small number: an integer in units of 2^-149 or 2^-2148,
+ * and the two flags of a number that is not -0. */
+static void put_exact(uint64_t *words, rcx_datatype_t type, int64_t number)
+{
+    const unsigned unit = type == RCX_EXACT_FLOAT32 ? 149 : 2148;
+    const size_t last = (type == RCX_EXACT_FLOAT32 ? 6 : 67) - 1;
+
+    for (size_t i = unit / 64 + 1; i <= last; i++)
+        words[i] = number < 0 ? UINT64_MAX : 0;
+    words[unit / 64] = (uint64_t)number << unit % 64;
+    words[last] = (words[last] & UINT64_MAX >> 4) | (uint64_t)3 << 60;
+}
+
 static void put_bytes(unsigned char *at, size_t bytes, uint64_t random)
 {
     for (size_t i = 0; i < bytes; i++) {
@@ -203,6 +221,8 @@ static void put(const struct kind *kind, void *at, size_t bytes, int rank,
         put_real(at, type, small_number(kind->op, random));
     else if (is_complex(type))
         put_complex(at, type, kind->op, random);
+    else if (is_exact(type))
+        put_exact(at, type, (int64_t)small_number(RCX_SUM, random));
     else if (is_pair(type))
         put_pair(at, type, (int)(random >> 8) % 4 * 16 + rank, random);
     else if (type == RCX_BOOL)

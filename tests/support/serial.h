@@ -45,7 +45,7 @@ struct part {
 };
 
 enum {
-    SERIAL_TYPES = 35,
+    SERIAL_TYPES = 37,
     SERIAL_OP = 257,
     SERIAL_OPS = 272
 }; /* types are below SERIAL_TYPES, ops from SERIAL_OP to SERIAL_OPS - 1 */

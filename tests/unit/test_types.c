@@ -77,10 +77,12 @@ static const struct {
     {32, "unsigned_long", sizeof(unsigned long), RCX_CLASS_UNSIGNED},
     {33, "long_long", sizeof(long long), RCX_CLASS_SIGNED},
     {34, "unsigned_long_long", sizeof(unsigned long long), RCX_CLASS_UNSIGNED},
+    {35, "exact_float32", 48, RCX_CLASS_EXACT},
+    {36, "exact_float64", 536, RCX_CLASS_EXACT},
 };
 
 /* Types on which the op is exact: i integers, f floating, c complex, l bool, b
- * byte, p pairs. */
+ * byte, p pairs, x exact sums. */
 static const struct {
     rcx_op_t op;
     const char *name;
@@ -89,7 +91,7 @@ static const struct {
 } expected_ops[] = {
     {257, "max", true, "if"},
     {258, "min", true, "if"},
-    {259, "sum", true, "i"},
+    {259, "sum", true, "ix"},
     {260, "prod", true, "i"},
     {261, "land", true, "il"},
     {262, "band", true, "ilb"},
@@ -99,8 +101,8 @@ static const struct {
     {266, "bxor", true, "ilb"},
     {267, "maxloc", true, "p"},
     {268, "minloc", true, "p"},
-    {269, "replace", false, "ifclbp"},
-    {270, "no_op", false, "ifclbp"},
+    {269, "replace", false, "ifclbpx"},
+    {270, "no_op", false, "ifclbpx"},
     {271, "avg", true, ""},
 };
 
@@ -155,7 +157,7 @@ static void unknown_names_and_numbers_are_refused(void **state)
 {
     static const char *const names[] = {"",     "Float64", "float6", "float644",
                                         " int", "RCX_INT", "in",     NULL};
-    static const int numbers[] = {0, -1, INT_MIN, INT_MAX, 35, 4096};
+    static const int numbers[] = {0, -1, INT_MIN, INT_MAX, 37, 4096};
 
     (void)state;
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
@@ -172,6 +174,11 @@ static void unknown_names_and_numbers_are_refused(void **state)
     assert_null(rcx_op_predefined(RCX_AVG + 1));
 }
 
+static bool is_c_type(rcx_datatype_t type)
+{
+    return type >= RCX_SIGNED_CHAR && type <= RCX_UNSIGNED_LONG_LONG;
+}
+
 static void c_types_are_the_fixed_width_types_of_their_size(void **state)
 {
     (void)state;
@@ -181,11 +188,11 @@ static void c_types_are_the_fixed_width_types_of_their_size(void **state)
         const struct rcx_type_info *other = rcx_type_predefined(canonical);
 
         assert_int_equal(canonical <= RCX_UINT64,
-                         type <= RCX_UINT64 || type >= RCX_SIGNED_CHAR);
+                         type <= RCX_UINT64 || is_c_type(type));
         assert_int_equal(rcx_type_canonical(canonical), canonical);
         assert_int_equal(other->bytes, info->bytes);
         assert_int_equal(other->class, info->class);
-        if (type < RCX_SIGNED_CHAR)
+        if (!is_c_type(type))
             assert_int_equal(canonical, type);
     }
     assert_int_equal(rcx_type_canonical(RCX_SIGNED_CHAR), RCX_INT8);
@@ -203,7 +210,7 @@ static void exact_ops_are_the_associative_ones(void **state)
         [RCX_CLASS_SIGNED] = 'i', [RCX_CLASS_UNSIGNED] = 'i',
         [RCX_CLASS_FLOAT] = 'f',  [RCX_CLASS_COMPLEX] = 'c',
         [RCX_CLASS_BOOL] = 'l',   [RCX_CLASS_BYTE] = 'b',
-        [RCX_CLASS_PAIR] = 'p',
+        [RCX_CLASS_PAIR] = 'p',   [RCX_CLASS_EXACT] = 'x',
     };
 
     (void)state;

@@ -39,7 +39,8 @@ enum perf_class {
     CLASS_REAL,
     CLASS_COMPLEX,
     CLASS_PAIR,
-    CLASS_STRUCT /* a user-defined type of a char and a double */
+    CLASS_STRUCT, /* a user-defined type of a char and a double */
+    CLASS_EXACT   /* an exact sum, of one number */
 };
 
 /* Format of a real, of each part of a complex, of a pair's number, and of a
@@ -53,7 +54,9 @@ enum perf_format {
     FORMAT_LONG_DOUBLE,
     FORMAT_SHORT,
     FORMAT_INT,
-    FORMAT_LONG
+    FORMAT_LONG,
+    FORMAT_EXACT32,
+    FORMAT_EXACT64
 };
 
 struct perf_type {

@@ -83,6 +83,10 @@ const struct perf_type perf_types[] = {
     INTEGER("unsigned_long", RCX_UNSIGNED_LONG, unsigned long),
     INTEGER("long_long", RCX_LONG_LONG, long long),
     INTEGER("unsigned_long_long", RCX_UNSIGNED_LONG_LONG, unsigned long long),
+    {"exact_float32", RCX_EXACT_FLOAT32, CLASS_EXACT, FORMAT_EXACT32,
+     sizeof(rcx_exact32_t), 0},
+    {"exact_float64", RCX_EXACT_FLOAT64, CLASS_EXACT, FORMAT_EXACT64,
+     sizeof(rcx_exact64_t), 0},
     REAL("float", RCX_FLOAT, float, FORMAT_FLOAT),
     REAL("double", RCX_DOUBLE, double, FORMAT_DOUBLE),
     {"struct", 0, CLASS_STRUCT, FORMAT_DOUBLE, sizeof(struct element),
@@ -264,6 +268,28 @@ static uint64_t load_word(size_t bytes, bool is_signed, const void *at)
     }
 }
 
+/* ---- Exact sums ---------------------------------------------------------- */
+
+static void store_exact(enum perf_format format, void *at, long double value)
+{
+    const float number = (float)value;
+    const double twice = (double)value;
+
+    if (format == FORMAT_EXACT32) {
+        rcx_exact32_zero(at);
+        rcx_exact32_add(at, &number, 1);
+    } else {
+        rcx_exact64_zero(at);
+        rcx_exact64_add(at, &twice, 1);
+    }
+}
+
+static long double load_exact(enum perf_format format, const void *at)
+{
+    return format == FORMAT_EXACT32 ? rcx_exact32_round(at)
+                                    : rcx_exact64_round(at);
+}
+
 /* ---- Values -------------------------------------------------------------- */
 
 void perf_value_store(const struct perf_type *t, void *at,
@@ -273,6 +299,7 @@ void perf_value_store(const struct perf_type *t, void *at,
 
     switch (t->class) {
     case CLASS_REAL: store_real(t->format, at, v->real); break;
+    case CLASS_EXACT: store_exact(t->format, at, v->real); break;
     case CLASS_COMPLEX:
         store_real(t->format, at, v->real);
         store_real(t->format, second, v->imag);
@@ -296,6 +323,7 @@ struct perf_value perf_value_load(const struct perf_type *t, const void *at)
 
     switch (t->class) {
     case CLASS_REAL: v.real = load_real(t->format, at); break;
+    case CLASS_EXACT: v.real = load_exact(t->format, at); break;
     case CLASS_COMPLEX:
         v.real = load_real(t->format, at);
         v.imag = load_real(t->format, second);
@@ -319,7 +347,8 @@ bool perf_value_equal(const struct perf_type *t, const struct perf_value *a,
                       const struct perf_value *b)
 {
     switch (t->class) {
-    case CLASS_REAL: return a->real == b->real;
+    case CLASS_REAL:
+    case CLASS_EXACT: return a->real == b->real;
     case CLASS_COMPLEX: return a->real == b->real && a->imag == b->imag;
     case CLASS_PAIR: return a->real == b->real && a->index == b->index;
     case CLASS_STRUCT: return a->real == b->real && a->word == b->word;
@@ -331,7 +360,8 @@ void perf_value_print(const struct perf_type *t, const struct perf_value *v,
                       char text[PERF_TEXT])
 {
     switch (t->class) {
-    case CLASS_REAL: snprintf(text, PERF_TEXT, "%.21Lg", v->real); break;
+    case CLASS_REAL:
+    case CLASS_EXACT: snprintf(text, PERF_TEXT, "%.21Lg", v->real); break;
     case CLASS_COMPLEX:
         snprintf(text, PERF_TEXT, "%.21Lg%+.21Lgi", v->real, v->imag);
         break;

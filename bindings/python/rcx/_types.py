@@ -33,8 +33,8 @@ class Op(enum.IntEnum):
 
 class Datatype(enum.IntEnum):
     """Datatypes of elements. By default, the format of a buffer determines the datatype.
-    Pass `datatype=` if Python has no format for it (BFLOAT16), or if the buffer is one of
-    bytes."""
+    Pass `datatype=` if Python has no format for it (BFLOAT16, EXACT_...), or if the buffer is
+    one of bytes."""
 
     INT8 = 1
     UINT8 = 2
@@ -60,6 +60,8 @@ class Datatype(enum.IntEnum):
     TWO_INT = 22
     SHORT_INT = 23
     LONG_DOUBLE_INT = 24
+    EXACT_FLOAT32 = 35
+    EXACT_FLOAT64 = 36
 
 
 class UserType:
@@ -103,7 +105,7 @@ _pairs = {
 _sizes: dict[Datatype, int] = {
     **{datatype: size for (_, size), datatype in _types.items()},
     **{datatype: 2 * max(ffi.sizeof(value), 4) for datatype, value in _pairs.values()},
-    Datatype.BFLOAT16: 2,
+    Datatype.BFLOAT16: 2, Datatype.EXACT_FLOAT32: 48, Datatype.EXACT_FLOAT64: 536,
 }
 
 

@@ -19,6 +19,7 @@
  */
 #include "core/op/kernels.h"
 
+#include "core/op/exact.h"
 #include "core/op/kernels_half.h"
 
 #include <stdbool.h>
@@ -305,6 +306,10 @@ COMPLEX_SUM(complex_long_double, long_double)
 COMPLEX_PROD(complex_long_double)
 FLOAT_PAIR_KERNELS(long_double_int)
 
+/* Accumulators, see core/op/exact.h. */
+#define sum_exact_float32 rcx_exact_sum_float32
+#define sum_exact_float64 rcx_exact_sum_float64
+
 /* An element whose bits are only copied. */
 #define COPY_KERNELS(name, bytes)                                              \
     static void replace_##name(void *dst, const void *left, const void *right, \
@@ -335,6 +340,8 @@ COPY_KERNELS(long_int, sizeof(long_int))
 COPY_KERNELS(int_int, sizeof(int_int))
 COPY_KERNELS(short_int, sizeof(short_int))
 COPY_KERNELS(long_double_int, sizeof(long_double_int))
+COPY_KERNELS(exact_float32, sizeof(rcx_exact32_t))
+COPY_KERNELS(exact_float64, sizeof(rcx_exact64_t))
 
 #define AVERAGE(name, ctype, result)                                           \
     static void average_##name(void *dst, size_t count, int ranks)             \
@@ -424,6 +431,10 @@ const rcx_finish_fn_t rcx_averages_baseline[RCX_TYPE_END] = {
     [RCX_SHORT_INT] = op##_short_int,                                          \
     BASELINE_ONLY([RCX_LONG_DOUBLE_INT] = op##_long_double_int,)
 
+#define EXACTS(op)                                                             \
+    [RCX_EXACT_FLOAT32] = op##_exact_float32,                                  \
+    [RCX_EXACT_FLOAT64] = op##_exact_float64,
+
 #define COPIES(op)                                                             \
     WORDS(op) [RCX_BOOL] = op##_uint8, [RCX_BYTE] = op##_uint8,                \
     [RCX_FLOAT16] = op##_uint16, [RCX_BFLOAT16] = op##_uint16,                 \
@@ -431,13 +442,14 @@ const rcx_finish_fn_t rcx_averages_baseline[RCX_TYPE_END] = {
     [RCX_LONG_DOUBLE] = op##_long_double,                                      \
     [RCX_COMPLEX_FLOAT] = op##_uint64,                                         \
     [RCX_COMPLEX_DOUBLE] = op##_complex_double,                                \
-    [RCX_COMPLEX_LONG_DOUBLE] = op##_complex_long_double, PAIRS(op)
+    [RCX_COMPLEX_LONG_DOUBLE] = op##_complex_long_double, PAIRS(op)            \
+    EXACTS(op)
 
 const rcx_kernel_table_t CAT(rcx_kernels_, RCX_KERNELS_ISA) = {
     [RCX_OP_INDEX(RCX_MAX)] = {INTEGERS(max) FLOAT16(max) REALS(max)},
     [RCX_OP_INDEX(RCX_MIN)] = {INTEGERS(min) FLOAT16(min) REALS(min)},
     [RCX_OP_INDEX(RCX_SUM)] = {WORDS(sum) REALS(sum) COMPLEXES(sum)
-                 NOT_AVX512(FLOAT16(sum))},
+                 NOT_AVX512(FLOAT16(sum)) BASELINE_ONLY(EXACTS(sum))},
     [RCX_OP_INDEX(RCX_AVG)] = {REALS(sum) COMPLEXES(sum) NOT_AVX512(FLOAT16(sum))},
     [RCX_OP_INDEX(RCX_PROD)] = {WORDS(prod) REALS(prod)
                   NOT_AVX512(FLOAT16(prod) COMPLEXES(prod))},

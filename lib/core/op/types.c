@@ -86,6 +86,9 @@ static const struct rcx_type_info types[RCX_TYPE_END] = {
     UNSIGNED(RCX_UNSIGNED_LONG, "unsigned_long", unsigned long),
     SIGNED(RCX_LONG_LONG, "long_long", long long),
     UNSIGNED(RCX_UNSIGNED_LONG_LONG, "unsigned_long_long", unsigned long long),
+
+    TYPE(RCX_EXACT_FLOAT32, "exact_float32", rcx_exact32_t, RCX_CLASS_EXACT),
+    TYPE(RCX_EXACT_FLOAT64, "exact_float64", rcx_exact64_t, RCX_CLASS_EXACT),
 };
 
 /* The fixed-width types and the C types are the same machine words. */
@@ -136,7 +139,8 @@ enum {
     REALS = 1u << RCX_CLASS_FLOAT,
     BOOLS = 1u << RCX_CLASS_BOOL,
     BYTES = 1u << RCX_CLASS_BYTE,
-    PAIRS = 1u << RCX_CLASS_PAIR
+    PAIRS = 1u << RCX_CLASS_PAIR,
+    EXACTS = 1u << RCX_CLASS_EXACT
 };
 
 static const struct {
@@ -145,7 +149,7 @@ static const struct {
 } ops[RCX_OPS] = {
     [RCX_OP_INDEX(RCX_MAX)] = {{"max", true}, INTEGERS | REALS},
     [RCX_OP_INDEX(RCX_MIN)] = {{"min", true}, INTEGERS | REALS},
-    [RCX_OP_INDEX(RCX_SUM)] = {{"sum", true}, INTEGERS},
+    [RCX_OP_INDEX(RCX_SUM)] = {{"sum", true}, INTEGERS | EXACTS},
     [RCX_OP_INDEX(RCX_PROD)] = {{"prod", true}, INTEGERS},
     [RCX_OP_INDEX(RCX_LAND)] = {{"land", true}, INTEGERS | BOOLS},
     [RCX_OP_INDEX(RCX_BAND)] = {{"band", true}, INTEGERS | BOOLS | BYTES},

@@ -13,7 +13,7 @@
 
 /* One more than the largest predefined number; 0 is no type and no op. */
 enum {
-    RCX_TYPE_END = RCX_UNSIGNED_LONG_LONG + 1,
+    RCX_TYPE_END = RCX_EXACT_FLOAT64 + 1,
     RCX_OP_FIRST = RCX_MAX,
     RCX_OP_END = RCX_AVG + 1,
     RCX_OPS = RCX_OP_END - RCX_OP_FIRST
@@ -29,7 +29,8 @@ enum rcx_type_class {
     RCX_CLASS_COMPLEX,
     RCX_CLASS_BOOL,
     RCX_CLASS_BYTE,
-    RCX_CLASS_PAIR
+    RCX_CLASS_PAIR,
+    RCX_CLASS_EXACT
 };
 
 struct rcx_type_info {

@@ -129,6 +129,10 @@ template <>
 struct datatype<std::complex<long double>>
     : detail::of<RCX_COMPLEX_LONG_DOUBLE> {
 };
+template <> struct datatype<rcx_exact32_t> : detail::of<RCX_EXACT_FLOAT32> {
+};
+template <> struct datatype<rcx_exact64_t> : detail::of<RCX_EXACT_FLOAT64> {
+};
 template <> struct datatype<bool> : detail::of<RCX_BOOL> {
 };
 template <> struct datatype<std::byte> : detail::of<RCX_BYTE> {

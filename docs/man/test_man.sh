@@ -14,7 +14,7 @@ if ! command -v man >/dev/null || ! command -v groff >/dev/null; then
     exit 0
 fi
 
-grep -oE '\brcx_[a-z_]+\(' "$header" | tr -d '(' | sort -u >"$scratch/declared"
+grep -oE '\brcx_[a-z0-9_]+\(' "$header" | tr -d '(' | sort -u >"$scratch/declared"
 (cd "$folder" && printf '%s\n' *.3) | sed 's/\.3$//' | sort >"$scratch/pages"
 diff "$scratch/declared" "$scratch/pages" >"$out"
 ok $? "each function of rcx.h has a page"

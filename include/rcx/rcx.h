@@ -153,51 +153,54 @@ RCX_API int rcx_op_supported(rcx_op_t op, rcx_datatype_t datatype);
 /* ---- Exact sums ---------------------------------------------------------- */
 
 /*
- * Accumulators that hold a sum of floating-point numbers without rounding. The
- * sum depends on nothing but the numbers: not on their order, nor on how they
- * are divided among ranks, nor on the number of ranks. Each rank adds its
- * numbers, SUM of a collective adds the accumulators, and the result is rounded
- * once:
+ * An exact sum is an accumulator that holds the sum of floating-point numbers
+ * without rounding. It depends on nothing but the numbers: not on their order,
+ * nor on how they are divided among ranks, nor on the number of ranks. Each
+ * rank adds its numbers, SUM of a collective adds the accumulators, and the
+ * result is rounded once:
  *
  *     rcx_exact64_zero(&sum);
  *     rcx_exact64_add(&sum, x, n);
  *     rcx_allreduce(RCX_IN_PLACE, &sum, 1, RCX_EXACT_FLOAT64, RCX_SUM, comm);
  *     total = rcx_exact64_round(&sum);
  *
- * SUM on them is exact, associative and commutative bit for bit, so every
- * algorithm is legal at every order level. REPLACE and NO_OP are defined, too;
- * any other op is RCX_ERR_UNSUPPORTED.
+ * SUM on the types RCX_EXACT_FLOAT32 and RCX_EXACT_FLOAT64 is associative and
+ * commutative bit for bit, so every algorithm is legal at every order level.
+ * REPLACE and NO_OP are defined, too; any other op is RCX_ERR_UNSUPPORTED.
  *
- *   rcx_exact32_t   sums of floats                                    48 bytes
- *   rcx_exact64_t   sums of doubles, of products of two doubles and
- *                   of products of two floats                        536 bytes
+ * The result is the mathematical sum, rounded once to the nearest number, ties
+ * to even:
  *
- * Both are aligned to 8 bytes. Their content is not documented, but for this:
- * all bytes zero is the sum of no terms, which rcx_exact64_zero() sets. Equal
- * sums have equal bytes, except that the sum of no terms, a sum of -0 only, and
- * a zero sum of other terms differ. Bytes may be stored and read by any process
- * with the same byte order.
- *
- * Rounding is to the nearest number, ties to even, by IEEE 754:
- *
- *   - A sum beyond the largest number is an infinity. Intermediate sums and
- *     products never overflow or underflow.
- *   - Denormal numbers count as they are.
- *   - A NaN, both infinities, or infinity times zero make the sum NaN. One of
- *     the infinities makes it this infinity.
+ *   - Intermediate sums and products neither overflow nor underflow. A sum
+ *     beyond the largest number rounds to an infinity. Denormal numbers count
+ *     as they are.
+ *   - A NaN, both infinities, or infinity times zero make the sum NaN.
+ *     Otherwise one infinity makes it this infinity.
  *   - A sum of -0 only is -0. Any other zero sum is +0, and so is that of no
  *     terms.
  *
- * An accumulator has room for 2^102 additions of the largest float, or 2^87 of
- * the largest product. Beyond that (10^26 terms) it wraps around, as integers
- * do: the sum is wrong, and still the same for every order.
+ * There is room for 2^102 additions of the largest float, and for 2^87 of the
+ * largest product of doubles. Beyond that (10^26 terms) an accumulator wraps
+ * around, as unsigned integers do: the sum is wrong, and still the same for
+ * every order.
  *
- * These functions need no context, may be called from any thread, and touch
- * nothing but their arguments. Pointers are not checked. n == 0 adds nothing, x
- * may be NULL then. The rounding mode, FTZ and DAZ of the thread do not matter,
- * and its flags of exceptions are not changed (flags may be, except on x86-64).
- * On other machines than x86-64, sums are slower unless the environment is the
- * default one.
+ * These functions need no context and may be called from any thread. Pointers
+ * are not checked; with n == 0 they are not used, and may be NULL. Results do
+ * not depend on the thread's floating-point environment: rounding mode, FTZ,
+ * DAZ, traps. On x86-64 the environment and its exception flags are as before
+ * afterwards. On other machines flags may be set, traps on inexact results and
+ * underflow must be off, and additions are slower where the environment is not
+ * the default one.
+ */
+
+/*
+ * Exact sums, of 48 and 536 bytes: of floats; of doubles, of products of two
+ * doubles, and of products of two floats.
+ *
+ * They are aligned to 8 bytes, and their content is RCX's. All bytes zero is
+ * the sum of no terms. Equal sums have equal bytes, but the sum of no terms, a
+ * sum of -0 only and any other zero sum differ. The bytes may be stored, and
+ * mean the same to every process of the same byte order.
  */
 typedef struct rcx_exact32 {
     uint64_t words[6];
@@ -206,25 +209,26 @@ typedef struct rcx_exact64 {
     uint64_t words[67];
 } rcx_exact64_t;
 
-/* The sum of no terms. */
+/* Set an exact sum to that of no terms. */
 RCX_API void rcx_exact32_zero(rcx_exact32_t *sum);
 RCX_API void rcx_exact64_zero(rcx_exact64_t *sum);
 
-/* Add x[0] to x[n - 1]. */
+/* Add the numbers x[0] to x[n - 1] to an exact sum. */
 RCX_API void rcx_exact32_add(rcx_exact32_t *sum, const float x[], size_t n);
 RCX_API void rcx_exact64_add(rcx_exact64_t *sum, const double x[], size_t n);
 
-/* Add x[i] * y[i] for i from 0 to n - 1, each product exact. x may equal y. */
+/* Add the products x[i] * y[i], for i from 0 to n - 1, to an exact sum. They
+ * are not rounded. x may be y. */
 RCX_API void rcx_exact64_add_product(rcx_exact64_t *sum, const double x[],
                                      const double y[], size_t n);
 RCX_API void rcx_exact64_add_product32(rcx_exact64_t *sum, const float x[],
                                        const float y[], size_t n);
 
-/* Add the terms of other, which may be sum itself. */
+/* Add the terms of another exact sum, which may be sum itself. */
 RCX_API void rcx_exact32_merge(rcx_exact32_t *sum, const rcx_exact32_t *other);
 RCX_API void rcx_exact64_merge(rcx_exact64_t *sum, const rcx_exact64_t *other);
 
-/* The sum as a double, and as a float, each rounded once. */
+/* Round an exact sum to a double, or to a float: once, from the exact value. */
 RCX_API double rcx_exact32_round(const rcx_exact32_t *sum);
 RCX_API double rcx_exact64_round(const rcx_exact64_t *sum);
 RCX_API float rcx_exact32_round_float(const rcx_exact32_t *sum);

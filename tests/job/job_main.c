@@ -173,9 +173,9 @@ static int print_variables(void)
 int main(int argc, char **argv)
 {
     static void (*const work[])(struct member * m) = {
-        job_types_and_ops, job_counts,     job_thresholds,
-        job_outstanding,   job_persistent, job_user_ops,
-        job_failing_op,    job_same_bits,  NULL};
+        job_types_and_ops, job_counts,   job_thresholds, job_outstanding,
+        job_persistent,    job_user_ops, job_failing_op, job_same_bits,
+        job_exact,         NULL};
     static void (*const stress[])(struct member * m) = {job_stress, NULL};
     static void (*const mixed[])(struct member * m) = {job_nodes, job_mixed,
                                                        NULL};

@@ -269,6 +269,50 @@ static void a_million_terms_are_summed(void **state)
     free(x);
 }
 
+/* Numbers for which folds are too few: one in each block is far from the
+ * others, which have all bits of the mantissa, one sign and one exponent. */
+static void many_carries_wait_and_none_is_lost(void **state)
+{
+    static struct operands o;
+
+    (void)state;
+    for (int kind = 0; kind < RCX_EXACT_KINDS; kind++)
+        for (int e = 0; e < 32; e++) {
+            o.kind = (enum rcx_exact_kind)kind;
+            o.n = MOST;
+            for (size_t i = 0; i < o.n; i++) {
+                o.x[i] = is_float(kind) ? 0x1.fffffep0 : 0x1.fffffffffffffp0;
+                o.y[i] = ldexp(o.x[i], e);
+                o.x[i] = i % 500 == 3 ? 0x1p-140
+                                      : ldexp(o.x[i], is_product(kind) ? 0 : e);
+                if (!is_float(kind) && i % 500 == 4)
+                    o.x[i] = 0x1p900;
+            }
+            convert(&o);
+            check_all_levels(&o, "one exponent and few others");
+        }
+}
+
+/* The first block has its largest numbers where no sample is taken. */
+static void numbers_that_samples_miss_are_summed(void **state)
+{
+    enum { TERMS = 1 << 18 };
+    double *x = malloc(TERMS * sizeof *x);
+    struct truth t = {0};
+    rcx_exact64_t sum;
+
+    (void)state;
+    assert_non_null(x);
+    for (size_t i = 0; i < TERMS; i++) {
+        x[i] = i % 64 == 0 ? 0x1p-20 : 0x1.fffffffffffffp30;
+        truth_add(&t, x[i]);
+    }
+    rcx_exact64_zero(&sum);
+    rcx_exact64_add(&sum, x, TERMS);
+    assert_true(rcx_exact64_round(&sum) == truth_to_double(&t));
+    free(x);
+}
+
 static void known_sums_have_their_known_results(void **state)
 {
     static const struct {
@@ -558,6 +602,8 @@ int main(void)
         cmocka_unit_test(sums_are_rounded_once),
         cmocka_unit_test(every_exponent_is_summed),
         cmocka_unit_test(a_million_terms_are_summed),
+        cmocka_unit_test(many_carries_wait_and_none_is_lost),
+        cmocka_unit_test(numbers_that_samples_miss_are_summed),
         cmocka_unit_test(infinities_nan_and_zeros_follow_the_rules),
         cmocka_unit_test(the_sum_of_no_terms_is_plus_zero_and_neutral),
         cmocka_unit_test(any_order_and_cut_gives_the_same_bytes),

@@ -127,8 +127,8 @@ static int least_folds(const rcx_exact_fold_fn_t *fold)
 }
 
 /* The exponent field as of double. Zeros have none, so that no product with one
- * counts; infinities and NaN have one that no sum hides. */
-enum { FIELD_OF_ZERO = -(1 << 13), FIELD_OF_SPECIAL = 1 << 15 };
+ * counts. */
+enum { FIELD_OF_ZERO = -(1 << 13) };
 
 static int float_field(const char *at)
 {
@@ -137,25 +137,19 @@ static int float_field(const char *at)
 
     memcpy(&bits, at, sizeof bits);
     field = (int)(bits >> 23 & 0xff);
-    if (field == 0xff)
-        return FIELD_OF_SPECIAL;
     return bits << 1 ? field + 896 + (field == 0) : FIELD_OF_ZERO;
 }
 
 static int double_field(const char *at)
 {
     uint64_t bits;
-    int field;
 
     memcpy(&bits, at, sizeof bits);
-    field = (int)(bits >> 52 & 0x7ff);
-    if (field == 0x7ff)
-        return FIELD_OF_SPECIAL;
-    return bits << 1 ? field : FIELD_OF_ZERO;
+    return bits << 1 ? (int)(bits >> 52 & 0x7ff) : FIELD_OF_ZERO;
 }
 
-/* An exponent that every step-th number or product is below. If one of them is
- * not finite, it is above RCX_FOLD_TOP_MAX. */
+/* An exponent that every step-th number or product is below, unless one is not
+ * finite. */
 static int top_of(enum rcx_exact_kind kind, const char *x, const char *y,
                   size_t n, size_t step)
 {

@@ -343,6 +343,26 @@ static void known_sums_have_their_known_results(void **state)
     }
 }
 
+/* (1 + 2^-52) (1 - 2^-52) is 1 to a double, and the rest of the product is
+ * 2^-104 of it. Others, which cancel, make it lie below the last fold. */
+static void rests_of_products_are_not_lost(void **state)
+{
+    static struct operands o;
+
+    (void)state;
+    for (int e = 0; e <= 300; e++) {
+        o.kind = RCX_EXACT_PRODUCT64;
+        o.n = 101; /* 50 ones and their negatives, around the term */
+        for (size_t i = 0; i < o.n; i++) {
+            o.x[i] = i % 2 ? 1 : -1;
+            o.y[i] = 1;
+        }
+        o.x[100] = ldexp(1 + DBL_EPSILON, -e);
+        o.y[100] = 1 - DBL_EPSILON;
+        check_all_levels(&o, "rests of products");
+    }
+}
+
 /* ---- Special values ------------------------------------------------------ */
 
 /* Rules for infinities, NaN and zeros, in short sums and in one that is long
@@ -604,6 +624,7 @@ int main(void)
         cmocka_unit_test(a_million_terms_are_summed),
         cmocka_unit_test(many_carries_wait_and_none_is_lost),
         cmocka_unit_test(numbers_that_samples_miss_are_summed),
+        cmocka_unit_test(rests_of_products_are_not_lost),
         cmocka_unit_test(infinities_nan_and_zeros_follow_the_rules),
         cmocka_unit_test(the_sum_of_no_terms_is_plus_zero_and_neutral),
         cmocka_unit_test(any_order_and_cut_gives_the_same_bytes),

@@ -126,10 +126,7 @@ static int least_folds(const rcx_exact_fold_fn_t *fold)
     return 0;
 }
 
-/* The exponent field as of double. Zeros have none, so that no product with one
- * counts. */
-enum { FIELD_OF_ZERO = -(1 << 13) };
-
+/* The exponent field, of a float as of the equal double. */
 static int float_field(const char *at)
 {
     uint32_t bits;
@@ -137,7 +134,7 @@ static int float_field(const char *at)
 
     memcpy(&bits, at, sizeof bits);
     field = (int)(bits >> 23 & 0xff);
-    return bits << 1 ? field + 896 + (field == 0) : FIELD_OF_ZERO;
+    return field + 896 + (field == 0);
 }
 
 static int double_field(const char *at)
@@ -145,7 +142,7 @@ static int double_field(const char *at)
     uint64_t bits;
 
     memcpy(&bits, at, sizeof bits);
-    return bits << 1 ? (int)(bits >> 52 & 0x7ff) : FIELD_OF_ZERO;
+    return (int)(bits >> 52 & 0x7ff);
 }
 
 /* An exponent that every step-th number or product is below, unless one is not
@@ -153,15 +150,15 @@ static int double_field(const char *at)
 static int top_of(enum rcx_exact_kind kind, const char *x, const char *y,
                   size_t n, size_t step)
 {
-    const bool is_float = bytes_of[kind] == sizeof(float);
+    int (*const field)(const char *at) =
+        bytes_of[kind] == sizeof(float) ? float_field : double_field;
     const size_t bytes = bytes_of[kind];
     int top = RCX_FOLD_TOP_MIN;
 
     for (size_t i = 0; i < n * bytes; i += step * bytes) {
-        int own = (is_float ? float_field(x + i) : double_field(x + i)) - 1022;
+        const int own =
+            field(x + i) - 1022 + (is_product(kind) ? field(y + i) - 1022 : 0);
 
-        if (is_product(kind))
-            own += (is_float ? float_field(y + i) : double_field(y + i)) - 1022;
         top = own > top ? own : top;
     }
     return top;
@@ -204,8 +201,7 @@ static bool fold_block(struct bulk *b, const char *x, const char *y, size_t n,
                 continue;
             }
         }
-        if (wrong & RCX_FOLD_BEYOND || b->folds == RCX_FOLDS ||
-            !b->fold[b->folds])
+        if (b->folds == RCX_FOLDS || !b->fold[b->folds])
             return false;
         b->folds++;
     }

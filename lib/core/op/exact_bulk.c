@@ -18,7 +18,8 @@
 enum {
     FEW = 32,     /* fewer terms are added to the accumulator itself */
     SAMPLES = 16, /* of the first block, from which top is guessed */
-    ROOM = 10     /* bits of top above the guess */
+    ROOM = 10,    /* bits of top above the guess */
+    PAUSE = 8     /* blocks without folds after one that no folds suit */
 };
 
 static const size_t bytes_of[RCX_EXACT_KINDS] = {
@@ -115,6 +116,7 @@ struct bulk {
     const rcx_exact_fold_fn_t *fold; /* by number of folds - 1 */
     int top;                         /* numbers are below 2^top */
     int folds;                       /* 0: none may be used */
+    int pause;                       /* blocks to come without folds */
 };
 
 /* The least number of folds of the kind; 0 if this machine has none. */
@@ -209,6 +211,22 @@ static bool fold_block(struct bulk *b, const char *x, const char *y, size_t n,
     return true;
 }
 
+/* After a block that no folds suit, a few are not tried. */
+static bool try_folds(struct bulk *b, const char *x, const char *y, size_t n,
+                      bool *is_zero_p)
+{
+    if (b->folds == 0)
+        return false;
+    if (b->pause > 0) {
+        b->pause--;
+        return false;
+    }
+    if (fold_block(b, x, y, n, is_zero_p))
+        return true;
+    b->pause = PAUSE;
+    return false;
+}
+
 static inline struct rcx_exact_term term_at(enum rcx_exact_kind kind,
                                             const char *x, const char *y)
 {
@@ -288,7 +306,7 @@ static void add_block(struct bulk *b, const char *x, const char *y, size_t n)
     const size_t bytes = bytes_of[b->kind];
     bool is_zero = false;
 
-    if (b->folds == 0 || !fold_block(b, x, y, n, &is_zero)) {
+    if (!try_folds(b, x, y, n, &is_zero)) {
         add_slowly(b, x, y, n);
         return;
     }

@@ -178,16 +178,17 @@ static void put_pair(void *at, rcx_datatype_t type, int index, uint64_t random)
 #undef PUT
 }
 
-/* The exact sum of one small number: an integer in units of 2^-149 or 2^-2148,
- * and the two flags of a number that is not -0. */
-static void put_exact(uint64_t *words, rcx_datatype_t type, int64_t number)
+/* The exact sum of one number: 32 bits with a sign somewhere in an integer of
+ * words, and the two flags of a number that is not -0. */
+static void put_exact(uint64_t *words, rcx_datatype_t type, uint64_t random)
 {
-    const unsigned unit = type == RCX_EXACT_FLOAT32 ? 149 : 2148;
     const size_t last = (type == RCX_EXACT_FLOAT32 ? 6 : 67) - 1;
+    const size_t at = (random >> 40) % last;
+    const int64_t number = (int32_t)random;
 
-    for (size_t i = unit / 64 + 1; i <= last; i++)
+    for (size_t i = at + 1; i <= last; i++)
         words[i] = number < 0 ? UINT64_MAX : 0;
-    words[unit / 64] = (uint64_t)number << unit % 64;
+    words[at] = (uint64_t)number << (random >> 32) % 32;
     words[last] = (words[last] & UINT64_MAX >> 4) | (uint64_t)3 << 60;
 }
 
@@ -222,7 +223,7 @@ static void put(const struct kind *kind, void *at, size_t bytes, int rank,
     else if (is_complex(type))
         put_complex(at, type, kind->op, random);
     else if (is_exact(type))
-        put_exact(at, type, (int64_t)small_number(RCX_SUM, random));
+        put_exact(at, type, random);
     else if (is_pair(type))
         put_pair(at, type, (int)(random >> 8) % 4 * 16 + rank, random);
     else if (type == RCX_BOOL)

@@ -38,7 +38,10 @@ static bool is_product(enum rcx_exact_kind kind)
 enum rcx_isa rcx_exact_isa(void)
 {
 #ifdef RCX_HAVE_AVX512
-    if (__builtin_cpu_supports("avx512f"))
+    if (__builtin_cpu_supports("avx512f") &&
+        __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
         return RCX_ISA_AVX512;
 #endif
 #ifdef RCX_HAVE_AVX2
@@ -345,8 +348,7 @@ void rcx_exact_add_many(uint64_t *acc, const struct rcx_exact_format *f,
 {
     const size_t bytes = bytes_of[kind];
     const char *const a = x, *const c = is_product(kind) ? y : x;
-    struct bulk b = {
-        .kind = kind, .fold = folds_of(isa, kind), .top = RCX_FOLD_TOP_MIN};
+    struct bulk b; /* limbs are set below, as many as the format has */
     unsigned saved;
 
     if (n < FEW) {
@@ -354,6 +356,10 @@ void rcx_exact_add_many(uint64_t *acc, const struct rcx_exact_format *f,
         return;
     }
     rcx_exact_limbs_open(&b.limbs, f);
+    b.kind = kind;
+    b.fold = folds_of(isa, kind);
+    b.top = RCX_FOLD_TOP_MIN;
+    b.folds = b.pause = 0;
     if (enter_env(&saved))
         start_folds(&b, a, c, n);
     for (size_t i = 0; i < n; i += RCX_FOLD_BLOCK)

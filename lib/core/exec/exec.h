@@ -59,8 +59,10 @@ struct rcx_exec {
                                      complete */
     struct rcx_message *messages; /* one per step */
     void *home;                   /* the pool that this execution belongs to */
-    /* The vector of RCX's own small calls. It is valid as long as messages are
-     * in flight. */
+    const struct rcx_message *packed; /* a send whose data own[] has; NULL:
+                                         none yet */
+    /* The vector of RCX's own small calls, or the packed data of a send. It is
+     * valid as long as messages are in flight. */
     _Alignas(16) unsigned char own[RCX_EXEC_OWN_BYTES];
     void *owner;
     uint64_t segment; /* number of the segment in the owner's operation */

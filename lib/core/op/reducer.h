@@ -7,6 +7,18 @@
 
 #include "rcx/rcx.h"
 
+/*
+ * How elements that are long and say little are sent in short messages. pack()
+ * stores count elements in at most room bytes and returns how many, at least 8
+ * an element, or 0 if there is no room. unpack() restores them; false: bytes are
+ * no such message.
+ * from and to are aligned to 8 bytes.
+ */
+struct rcx_wire {
+    size_t (*pack)(void *to, size_t room, const void *from, size_t count);
+    bool (*unpack)(void *to, size_t count, const void *from, size_t bytes);
+};
+
 /* How two vectors are combined: a predefined kernel, or the user's function. */
 struct rcx_reducer {
     void (*kernel)(void *dst, const void *left, const void *right,
@@ -15,6 +27,7 @@ struct rcx_reducer {
     void *arg;
     rcx_datatype_t type;
     size_t elem_bytes;
+    const struct rcx_wire *wire; /* NULL: elements are sent as they are */
 };
 
 /* dst = left op right; RCX_ERR_OP if the user's function says so. */

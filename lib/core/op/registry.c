@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "core/op/exact_wire.h"
+
 enum {
     SLOT_BITS = 12,
     SLOTS = 1 << SLOT_BITS,
@@ -194,6 +196,13 @@ static int take_left(void *dst, const void *left, const void *right,
     return take_right(dst, right, left, count, type, arg);
 }
 
+static const struct rcx_wire *wire_of(rcx_datatype_t type)
+{
+    return type == RCX_EXACT_FLOAT32   ? &rcx_exact_wire_float32
+           : type == RCX_EXACT_FLOAT64 ? &rcx_exact_wire_float64
+                                       : NULL;
+}
+
 static rcx_status_t combine_predefined(const struct rcx_registry *r,
                                        rcx_datatype_t type,
                                        const char *type_name, rcx_op_t op,
@@ -205,6 +214,7 @@ static rcx_status_t combine_predefined(const struct rcx_registry *r,
     c->fingerprint += 1 + (uint32_t)RCX_OP_INDEX(op);
     if (rcx_type_predefined(type)) {
         c->reducer.kernel = rcx_kernel_find(r->isa, op, type);
+        c->reducer.wire = wire_of(type);
         c->finish = rcx_finish_find(op, type);
         c->exact = rcx_op_exact(op, type);
     } else if (op == RCX_REPLACE || op == RCX_NO_OP) {

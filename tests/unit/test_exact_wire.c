@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Exact sums in messages: packed sums come back, what is no packed sum is
+ * refused, and the executor sends short sums packed, unless the room for it is
+ * in use.
+ */
+#include "exact_sums.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/base/random.h"
+#include "core/exec/exec.h"
+#include "core/op/exact_wire.h"
+#include "core/sched/algo.h"
+
+enum { SEED = 13, SUMS = 3, WORDS = RCX_EXACT_WORDS, LINE_ROOM = 48 };
+
+static const struct rcx_wire *wire_of(const struct sum *s)
+{
+    return s->format == &rcx_exact_float32 ? &rcx_exact_wire_float32
+                                           : &rcx_exact_wire_float64;
+}
+
+static struct sum some_sum(enum rcx_exact_kind kind, int set, uint64_t seed,
+                           size_t n)
+{
+    static struct operands o;
+    struct sum s = sum_of(kind);
+
+    fill(&o, kind, set, seed, n);
+    add_part(&s, &o, 0, n, rcx_exact_isa());
+    return s;
+}
+
+/* ---- Packing ------------------------------------------------------------- */
+
+/* Pack into all rooms up to one that is enough; unpack. */
+static void check_packing(const struct sum *s)
+{
+    const size_t words = (size_t)s->format->words;
+    uint64_t sums[SUMS * WORDS], packed[2 + SUMS * (WORDS + 1)];
+    uint64_t back[1 + SUMS * WORDS];
+    size_t bytes = 0, room = 0;
+
+    for (int i = 0; i < SUMS; i++)
+        memcpy(sums + (size_t)i * words, s->words, words * sizeof *sums);
+    for (; bytes == 0; room += 8) {
+        memset(packed, 0x5a, sizeof packed);
+        bytes = wire_of(s)->pack(packed, room, sums, SUMS);
+        assert_int_equal(packed[room / 8], 0x5a5a5a5a5a5a5a5a);
+        assert_true(room <= SUMS * (words + 1) * 8);
+    }
+    assert_int_equal(bytes, room - 8);
+    memset(back, 0x5a, sizeof back);
+    assert_true(wire_of(s)->unpack(back, SUMS, packed, bytes));
+    assert_memory_equal(back, sums, SUMS * words * sizeof *sums);
+    assert_int_equal(back[SUMS * words], 0x5a5a5a5a5a5a5a5a);
+    assert_false(wire_of(s)->unpack(back, SUMS, packed, bytes - 8));
+    assert_false(wire_of(s)->unpack(back, SUMS - 1, packed, bytes));
+    assert_false(wire_of(s)->unpack(back, SUMS + 1, packed, bytes));
+}
+
+static void packed_sums_come_back(void **state)
+{
+    static const double special[] = {INFINITY, -INFINITY, NAN, -0.0, 0.0};
+
+    (void)state;
+    for (int kind = 0; kind < RCX_EXACT_KINDS; kind++) {
+        for (int set = 0; set < TRUTH_SETS; set++)
+            for (uint64_t seed = 0; seed < 20; seed++) {
+                const struct sum s =
+                    some_sum((enum rcx_exact_kind)kind, set, seed, 1 + seed);
+
+                check_packing(&s);
+            }
+        check_packing(&(struct sum){.format = sum_of(kind).format});
+    }
+    for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
+        struct sum s = sum_of(RCX_EXACT_SUM64);
+
+        rcx_exact_add_many(s.words, s.format, RCX_EXACT_SUM64, &special[i],
+                           NULL, 1, RCX_ISA_BASELINE);
+        check_packing(&s);
+    }
+}
+
+/* Sums of every value of their words. */
+static void any_words_come_back(void **state)
+{
+    static const uint64_t words[] = {0, UINT64_MAX, 1, (uint64_t)1 << 63};
+    uint64_t random = SEED;
+
+    (void)state;
+    for (int i = 0; i < 20000; i++) {
+        struct sum s = sum_of(i % 2 ? RCX_EXACT_SUM32 : RCX_EXACT_SUM64);
+
+        for (int k = 0; k < s.format->words; k++)
+            s.words[k] = words[rcx_random(&random) % (1 + (unsigned)i % 4)];
+        check_packing(&s);
+    }
+}
+
+static void sums_of_usual_numbers_fit_one_line(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 100; seed++) {
+        const struct sum s =
+            some_sum(RCX_EXACT_SUM64, 3 /* near each other */, seed, 5000);
+        uint64_t packed[LINE_ROOM / 8];
+        size_t bytes = wire_of(&s)->pack(packed, sizeof packed, s.words, 1);
+
+        assert_in_range(bytes, 1, LINE_ROOM);
+    }
+}
+
+static void random_bytes_are_refused_or_a_sum(void **state)
+{
+    uint64_t random = SEED;
+
+    (void)state;
+    for (int i = 0; i < 100000; i++) {
+        const size_t n = rcx_random(&random) % 12;
+        /* on the heap, so that a sanitizer finds accesses beyond */
+        uint64_t *packed = malloc(n * 8 + 1);
+        uint64_t *sums = malloc(SUMS * WORDS * 8);
+
+        assert_true(packed && sums);
+        for (size_t k = 0; k < n; k++)
+            packed[k] = rcx_random(&random) & (k % 3 ? ~0u : 0x10f4fu);
+        rcx_exact_wire_float64.unpack(sums, SUMS, packed, n * 8);
+        assert_false(
+            rcx_exact_wire_float64.unpack(sums, SUMS, packed, n * 8 + 1));
+        free(packed);
+        free(sums);
+    }
+}
+
+/* ---- The executor -------------------------------------------------------- */
+
+/* A transport that keeps what is sent, and delivers what is to arrive. */
+static struct {
+    struct rcx_transport base;
+    rcx_status_t answer; /* of a send */
+    size_t sent[2];      /* bytes */
+    int sends;
+    const void *arriving;
+    size_t arriving_bytes;
+} wire_log;
+
+static rcx_status_t log_send(struct rcx_transport *t, int peer,
+                             const void *buffer, size_t bytes, uint64_t tag,
+                             struct rcx_message *m)
+{
+    (void)t, (void)peer, (void)buffer, (void)tag, (void)m;
+    wire_log.sent[wire_log.sends++] = bytes;
+    return wire_log.answer;
+}
+
+static rcx_status_t deliver(struct rcx_transport *t, int peer, void *buffer,
+                            size_t bytes, uint64_t tag, struct rcx_message *m)
+{
+    (void)t, (void)peer, (void)tag;
+    assert_true(wire_log.arriving_bytes <= bytes);
+    memcpy(buffer, wire_log.arriving, wire_log.arriving_bytes);
+    m->bytes = wire_log.arriving_bytes;
+    return RCX_OK;
+}
+
+static const struct rcx_transport_ops wire_ops = {
+    .name = "wire log", .send = log_send, .recv = deliver};
+
+/* Rank 0 of three: send the operand twice, receive one, and add both. */
+static rcx_status_t exchange(const rcx_exact64_t *in, rcx_exact64_t *out,
+                             const void *arriving, size_t bytes)
+{
+    const struct rcx_shape shape = {.coll = RCX_COLL_ALLREDUCE,
+                                    .size = 3,
+                                    .count = 1,
+                                    .elem_bytes = sizeof *in};
+    const struct rcx_reducer reducer = {.kernel = rcx_exact_sum_float64,
+                                        .type = RCX_EXACT_FLOAT64,
+                                        .elem_bytes = sizeof *in,
+                                        .wire = &rcx_exact_wire_float64};
+    const struct rcx_exec_setting setting = {.transport = &wire_log.base,
+                                             .reducer = &reducer,
+                                             .layout = RCX_TAG_LAYOUT};
+    struct rcx_heap heap = RCX_HEAP_INIT;
+    struct rcx_builder b;
+    struct rcx_log log;
+    struct rcx_plan *plan;
+    struct rcx_exec *x;
+    struct rcx_span scratch_span;
+    rcx_exact64_t scratch;
+    rcx_status_t status;
+
+    wire_log.base.ops = &wire_ops;
+    rcx_log_init(&log);
+    rcx_builder_init(&b, &heap, &log);
+    rcx_builder_begin(&b, &shape);
+    scratch_span = rcx_span_scratch(&b, 1);
+    rcx_step_send(&b, 1, rcx_span_in(&shape));
+    rcx_step_send(&b, 2, rcx_span_in(&shape));
+    rcx_step_recv(&b, 1, scratch_span);
+    rcx_step_reduce(&b, rcx_span_out(&shape), rcx_span_in(&shape),
+                    scratch_span);
+    assert_ok(rcx_sched_finish(&b, 1024, &plan));
+    x = rcx_heap_alloc(&heap, rcx_exec_bytes(plan));
+    rcx_exec_init(x, plan, &setting);
+    x->base[RCX_BUFFER_IN] = (char *)(uintptr_t)in;
+    x->base[RCX_BUFFER_OUT] = (char *)out;
+    x->base[RCX_BUFFER_TMP] = (char *)&scratch;
+    wire_log.sends = 0;
+    wire_log.arriving = arriving;
+    wire_log.arriving_bytes = bytes;
+    rcx_exec_start(x);
+    status = x->status;
+    rcx_heap_free(&heap, x);
+    rcx_heap_free(&heap, plan);
+    rcx_builder_free(&b);
+    return status;
+}
+
+static rcx_exact64_t sum_of_one(double value)
+{
+    rcx_exact64_t s;
+
+    rcx_exact64_zero(&s);
+    rcx_exact64_add(&s, &value, 1);
+    return s;
+}
+
+static void short_sums_are_sent_packed_and_unpacked(void **state)
+{
+    const rcx_exact64_t in = sum_of_one(3), other = sum_of_one(-1e-300);
+    uint64_t packed[12];
+    rcx_exact64_t out, expected = in;
+    size_t bytes;
+
+    (void)state;
+    rcx_exact64_merge(&expected, &other);
+    bytes = rcx_exact_wire_float64.pack(packed, sizeof packed, &other, 1);
+    wire_log.answer = RCX_OK;
+    assert_ok(exchange(&in, &out, packed, bytes));
+    assert_memory_equal(&out, &expected, sizeof out);
+    assert_int_equal(wire_log.sends, 2);
+    assert_true(wire_log.sent[0] <= LINE_ROOM);
+    assert_true(wire_log.sent[1] <= LINE_ROOM);
+    assert_ok(exchange(&in, &out, &other, sizeof other)); /* not packed */
+    assert_memory_equal(&out, &expected, sizeof out);
+}
+
+static void only_one_send_at_a_time_is_packed(void **state)
+{
+    const rcx_exact64_t in = sum_of_one(3);
+    rcx_exact64_t out;
+
+    (void)state;
+    wire_log.answer = RCX_IN_PROGRESS;
+    assert_ok(exchange(&in, &out, &in, sizeof in));
+    assert_int_equal(wire_log.sends, 2);
+    assert_true(wire_log.sent[0] <= LINE_ROOM);
+    assert_int_equal(wire_log.sent[1], sizeof in);
+}
+
+static void long_sums_are_sent_as_they_are(void **state)
+{
+    static const double apart[] = {0x1p1000, 0x1p-1000};
+    rcx_exact64_t in, out;
+
+    (void)state;
+    rcx_exact64_zero(&in);
+    rcx_exact64_add(&in, apart, 2);
+    wire_log.answer = RCX_OK;
+    assert_ok(exchange(&in, &out, &in, sizeof in));
+    assert_int_equal(wire_log.sent[0], sizeof in);
+}
+
+static void another_length_is_a_mismatch(void **state)
+{
+    static const uint64_t wrong[] = {0x1ff, 1, 2, 3};
+    const rcx_exact64_t in = sum_of_one(3);
+    rcx_exact64_t out;
+
+    (void)state;
+    wire_log.answer = RCX_OK;
+    assert_status(exchange(&in, &out, wrong, sizeof wrong), RCX_ERR_MISMATCH);
+    assert_status(exchange(&in, &out, &in, sizeof in - 8), RCX_ERR_MISMATCH);
+    assert_status(exchange(&in, &out, &in, 0), RCX_ERR_PEER_FAILED);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(packed_sums_come_back),
+        cmocka_unit_test(any_words_come_back),
+        cmocka_unit_test(sums_of_usual_numbers_fit_one_line),
+        cmocka_unit_test(random_bytes_are_refused_or_a_sum),
+        cmocka_unit_test(short_sums_are_sent_packed_and_unpacked),
+        cmocka_unit_test(only_one_send_at_a_time_is_packed),
+        cmocka_unit_test(long_sums_are_sent_as_they_are),
+        cmocka_unit_test(another_length_is_a_mismatch),
+    };
+
+    return cmocka_run_group_tests_name("exact_wire", tests, NULL, NULL);
+}

@@ -162,6 +162,7 @@ static rcx_status_t deliver(struct rcx_transport *t, int peer, void *buffer,
 {
     (void)t, (void)peer, (void)tag;
     assert_true(wire_log.arriving_bytes <= bytes);
+    assert_false(m->may_hold); /* it is unpacked in its buffer */
     memcpy(buffer, wire_log.arriving, wire_log.arriving_bytes);
     m->bytes = wire_log.arriving_bytes;
     return RCX_OK;
@@ -170,7 +171,8 @@ static rcx_status_t deliver(struct rcx_transport *t, int peer, void *buffer,
 static const struct rcx_transport_ops wire_ops = {
     .name = "wire log", .send = log_send, .recv = deliver};
 
-/* Rank 0 of three: send the operand twice, receive one, and add both. */
+/* Rank 0 of three: send the operand twice, receive two, and add all three, which
+ * are reductions that the executor fuses. */
 static rcx_status_t exchange(const rcx_exact64_t *in, rcx_exact64_t *out,
                              const void *arriving, size_t bytes)
 {
@@ -190,26 +192,29 @@ static rcx_status_t exchange(const rcx_exact64_t *in, rcx_exact64_t *out,
     struct rcx_log log;
     struct rcx_plan *plan;
     struct rcx_exec *x;
-    struct rcx_span scratch_span;
-    rcx_exact64_t scratch;
+    struct rcx_span first, second, sum;
+    rcx_exact64_t scratch[3];
     rcx_status_t status;
 
     wire_log.base.ops = &wire_ops;
     rcx_log_init(&log);
     rcx_builder_init(&b, &heap, &log);
     rcx_builder_begin(&b, &shape);
-    scratch_span = rcx_span_scratch(&b, 1);
+    first = rcx_span_scratch(&b, 1);
+    second = rcx_span_scratch(&b, 1);
+    sum = rcx_span_scratch(&b, 1);
     rcx_step_send(&b, 1, rcx_span_in(&shape));
     rcx_step_send(&b, 2, rcx_span_in(&shape));
-    rcx_step_recv(&b, 1, scratch_span);
-    rcx_step_reduce(&b, rcx_span_out(&shape), rcx_span_in(&shape),
-                    scratch_span);
+    rcx_step_recv(&b, 1, first);
+    rcx_step_recv(&b, 2, second);
+    rcx_step_reduce(&b, sum, rcx_span_in(&shape), first);
+    rcx_step_reduce(&b, rcx_span_out(&shape), sum, second);
     assert_ok(rcx_sched_finish(&b, 1024, &plan));
     x = rcx_heap_alloc(&heap, rcx_exec_bytes(plan));
     rcx_exec_init(x, plan, &setting);
     x->base[RCX_BUFFER_IN] = (char *)(uintptr_t)in;
     x->base[RCX_BUFFER_OUT] = (char *)out;
-    x->base[RCX_BUFFER_TMP] = (char *)&scratch;
+    x->base[RCX_BUFFER_TMP] = (char *)scratch;
     wire_log.sends = 0;
     wire_log.arriving = arriving;
     wire_log.arriving_bytes = bytes;
@@ -238,6 +243,7 @@ static void short_sums_are_sent_packed_and_unpacked(void **state)
     size_t bytes;
 
     (void)state;
+    rcx_exact64_merge(&expected, &other);
     rcx_exact64_merge(&expected, &other);
     bytes = rcx_exact_wire_float64.pack(packed, sizeof packed, &other, 1);
     wire_log.answer = RCX_OK;

@@ -171,8 +171,8 @@ static rcx_status_t deliver(struct rcx_transport *t, int peer, void *buffer,
 static const struct rcx_transport_ops wire_ops = {
     .name = "wire log", .send = log_send, .recv = deliver};
 
-/* Rank 0 of three: send the operand twice, receive two, and add all three, which
- * are reductions that the executor fuses. */
+/* Rank 0 of three: send the operand twice, receive two, and add all three, in
+ * reductions that the executor fuses. */
 static rcx_status_t exchange(const rcx_exact64_t *in, rcx_exact64_t *out,
                              const void *arriving, size_t bytes)
 {

@@ -10,8 +10,8 @@
 /*
  * How elements that are long and say little are sent in short messages. pack()
  * stores count elements in at most room bytes and returns how many, at least 8
- * an element, or 0 if there is no room. unpack() restores them; false: bytes are
- * no such message.
+ * an element, or 0 if there is no room. unpack() restores them; false: bytes
+ * are no such message.
  * from and to are aligned to 8 bytes.
  */
 struct rcx_wire {

@@ -33,7 +33,7 @@ void info_print_wrapped(const char *label, const char *text)
 enum info_source info_read_option(const struct rcx_option *o,
                                   struct rcx_config *config)
 {
-    const char *value = getenv(o->name);
+    const char *value = rcx_option_set(o);
 
     if (value && rcx_option_parse(o, value, config))
         return FROM_ENVIRONMENT;

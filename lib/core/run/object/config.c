@@ -476,6 +476,13 @@ static void explain(const struct rcx_option *o, const char *value,
     }
 }
 
+const char *rcx_option_set(const struct rcx_option *o)
+{
+    const char *value = getenv(o->name);
+
+    return value && *value ? value : NULL;
+}
+
 rcx_status_t rcx_config_read(struct rcx_config *config, struct rcx_log *log)
 {
     rcx_status_t status = RCX_OK;
@@ -483,7 +490,7 @@ rcx_status_t rcx_config_read(struct rcx_config *config, struct rcx_log *log)
 
     memset(config, 0, sizeof *config);
     for (int i = 0; rcx_option_at(i, &o); i++) {
-        const char *value = getenv(o.name);
+        const char *value = rcx_option_set(&o);
 
         if (!rcx_option_parse(&o, o.fallback, config))
             return rcx_fail(log, RCX_ERR_INTERNAL,

@@ -76,6 +76,10 @@ enum rcx_coll rcx_option_coll(const struct rcx_option *option);
 bool rcx_option_parse(const struct rcx_option *option, const char *text,
                       struct rcx_config *config);
 
+/* What the environment sets an option to; NULL: nothing, or to an empty
+ * value. */
+const char *rcx_option_set(const struct rcx_option *option);
+
 /*
  * Read the environment. For RCX_ERR_CONFIG the lines name the variable, its
  * value and the valid values, and config is as without the variable. An RCX_

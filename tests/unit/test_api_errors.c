@@ -176,7 +176,7 @@ static void a_number_that_is_no_type_is_refused(void **state)
 
         a.type = bad[i];
         assert_all_refuse(collectives[coll_].gets != EXTENT_NONE, RCX_ERR_ARG,
-                          &a, "datatype=", "1..34", "rcx_type_create");
+                          &a, "datatype=", "1..36", "rcx_type_create");
     }
 }
 

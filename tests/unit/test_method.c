@@ -92,7 +92,7 @@ static void an_algorithm_has_parameters_of_its_own(void **state)
 
 static void a_malformed_method_is_refused(void **state)
 {
-    static const char *const bad[] = {"",      "Ring", "ring ",    " ring",
+    static const char *const bad[] = {" ",     "Ring", "ring ",    " ring",
                                       "rings", "3",    "binomial", "ring,"};
     char endless[300];
 

@@ -168,7 +168,7 @@ static void recvbuf_cannot_be_the_in_place_mark(void **state)
 
 static void a_number_that_is_no_type_is_refused(void **state)
 {
-    static const rcx_datatype_t bad[] = {0, -1, 35, 4095, 4096, 1 << 30};
+    static const rcx_datatype_t bad[] = {0, -1, 37, 4095, 4096, 1 << 30};
 
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

@@ -134,7 +134,8 @@ static void print_pairs(rcx_datatype_t type)
 {
     const struct rcx_type_info *info = rcx_type_predefined(type);
 
-    printf("%-18s %3zu", info->name, info->bytes);
+    /* names are short where bytes have three digits */
+    printf("%s %*zu", info->name, 20 - (int)strlen(info->name), info->bytes);
     for (rcx_op_t op = RCX_OP_FIRST; op < RCX_OP_END; op++)
         if (rcx_kernel_find(RCX_ISA_BASELINE, op, type))
             printf(" %s%s", rcx_op_predefined(op)->name,

@@ -68,7 +68,7 @@ run $ERR_CONFIG env RCX_ALLREDUCE=nonsense "$main" launch && lines 1 \
     && says RCX_ALLREDUCE=nonsense "one of" recursive_doubling ring
 ok $? "an unknown algorithm is an error that lists the known ones"
 
-for variable in RCX_REDUCE=ring: RCX_REDUCE_SCATTER= RCX_ALLREDUCE=ring:segment \
+for variable in RCX_REDUCE=ring: "RCX_REDUCE_SCATTER= " RCX_ALLREDUCE=ring:segment \
     RCX_ALLREDUCE=ring:window=3000 RCX_ALLREDUCE=ring:size=4 RCX_ORDER=any \
     RCX_WAIT=sometimes RCX_PLAN_CACHE=-1 RCX_PLAN_CACHE=4Q RCX_ISA=mmx \
     RCX_LOG=loud RCX_ALLOW_SINGLETON=yes; do

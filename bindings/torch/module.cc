@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The Python module _C: creates process groups, and gives access to their
- * processes before there is a group: Job. */
+ * processes before there is a group: Job. KeptStore lets C++ keep stores that
+ * are implemented in Python. */
 #include "rcx_torch.h"
 
 #include <pybind11/chrono.h>
 #include <pybind11/stl.h>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/utils/pybind.h>
 
 namespace rcx_torch
@@ -100,6 +102,32 @@ class Job
 
   private:
     std::shared_ptr<Comm> comm_;
+};
+
+/* A store that is implemented in Python. References of C++ keep only the C++
+ * half of such an object alive, whose functions fail then: this one keeps the
+ * Python half too. Its prefix is empty. */
+class __attribute__((visibility("hidden"))) KeptStore : public c10d::PrefixStore
+{
+  public:
+    explicit KeptStore(pybind11::object store)
+        : PrefixStore("", store.cast<c10::intrusive_ptr<c10d::Store>>()),
+          store_(std::move(store))
+    {
+    }
+    /* The last reference may be one of C++, without Python's lock. */
+    ~KeptStore() override
+    {
+        if (!Py_IsInitialized()) {
+            store_.release();
+            return;
+        }
+        const pybind11::gil_scoped_acquire lock;
+        store_ = pybind11::object();
+    }
+
+  private:
+    pybind11::object store_;
 };
 
 /* Create the communicator of a group of all processes of the store. The world's
@@ -209,6 +237,9 @@ PYBIND11_MODULE(_C, m)
             },
             py::arg("ranks_to_exclude"), py::arg("shrink_flags") = 0,
             py::arg("opts_override") = py::none(), released());
+    py::class_<KeptStore, c10d::Store, c10::intrusive_ptr<KeptStore>>(
+        m, "KeptStore")
+        .def(py::init<py::object>());
 }
 
 } // namespace rcx_torch

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import secrets
 import socket
 from datetime import timedelta
 from typing import Any
@@ -11,10 +12,6 @@ import torch
 import torch.distributed as dist
 
 from . import _C
-
-# PyTorch 2.1 and later have a second kind of TCPStore (libuv), which Debian's build lacks
-_PLAIN_STORE: dict[str, Any] = {} if torch.__version__ < "2.1" else {"use_libuv": False}
-
 
 def group_of(group: Any = None) -> _C.Group:
     """Return RCX's object of a process group; None: of the world."""
@@ -28,24 +25,37 @@ def group_of(group: Any = None) -> _C.Group:
     return group
 
 
+def _open_store(host: str, port: int, secret: str,
+                timeout: timedelta) -> tuple[dist.Store, int]:
+    """Return the store at host and port, and the port. Port 0: a new one, which this process
+    serves."""
+    if torch.__version__ < "2.1":
+        from ._store import open_store  # pylint: disable=import-outside-toplevel
+        return open_store(host, port, secret, timeout)
+    # Debian's build lacks the second kind of TCPStore (libuv)
+    options: dict[str, Any] = {"use_libuv": False}
+    store = dist.TCPStore(host, port, None, port == 0, timeout, wait_for_workers=False, **options)
+    return store, store.port
+
+
 def new_store(job: _C.Job, timeout: timedelta) -> dist.Store:
-    """Return a store that the processes of job share. Rank 0 creates it, and broadcasts its
-    address through RCX."""
+    """Return a store that the processes of job share. Rank 0 serves it, and broadcasts its
+    address through RCX. If rank 0 dies, calls of the others raise RuntimeError."""
     here = socket.gethostname()
     if job.rank == 0:
+        secret = secrets.token_hex(16)
         try:
-            store = dist.TCPStore("localhost", 0, job.size, True, timeout,
-                                  wait_for_workers=False, **_PLAIN_STORE)
+            store, port = _open_store("localhost", 0, secret, timeout)
         except Exception:
             job.bcast("", timeout)
             raise
-        job.bcast(f"{here} {store.port}", timeout)
+        job.bcast(f"{here} {port} {secret}", timeout)
         return store
-    host, _, port = job.bcast("", timeout).partition(" ")
-    if not port:
+    address = job.bcast("", timeout)
+    if not address:
         raise RuntimeError("rcx: rank 0 could not create a store")
-    return dist.TCPStore("localhost" if host == here else host, int(port), job.size, False,
-                         timeout, **_PLAIN_STORE)
+    host, number, secret = address.split()
+    return _open_store("localhost" if host == here else host, int(number), secret, timeout)[0]
 
 
 def abort(group: Any = None) -> None:

@@ -75,6 +75,33 @@ ok $? "calls that do not match are an exception on all ranks"
 run 0 "$rcxrun" -n 2 "$python" "$here/ends.py" loader && [ "$(grep -cx 'loaded' "$out")" -eq 2 ]
 ok $? "data loaders fork beside it"
 
+# --- the store of the world ---
+
+cases=(reset killed)
+if "$python" -c 'import torch; assert torch.__version__ < "2.1"' 2>"$err"; then
+    cases+=(unaccepted outlived functions waits strangers slow kept group forked) # RCX's own store
+fi
+run 0 "$python" "$here/store.py" "${cases[@]}"
+ends=$?
+# held CASE SENTENCE
+held() {
+    [[ " ${cases[*]} " == *" $1 "* ]] || return
+    [ $ends -eq 0 ] && grep -qx "$1 held" "$out"
+    ok $? "the store that rank 0 serves: $2"
+}
+held reset "a connection that is reset is an exception, and ends no process"
+held killed "rank 0 is killed: calls that wait are exceptions, and later ones"
+held unaccepted "it is killed before it has accepted a connection"
+held outlived "it is killed, and a forked child of it lives on"
+held functions "functions do what those of PyTorch's store do"
+held waits "calls that wait end when the keys come, block no other thread, and time out"
+held strangers "connections without its secret, and malformed requests, are closed"
+held slow "a client that does not receive keeps nobody waiting"
+held kept "it lives as long as it is used, and leaves nothing behind"
+held group "a group uses it after the program has dropped it"
+held forked "forked children may use it, and end"
+ok $ends "the store that rank 0 serves: the process may exit while threads wait for a key"
+
 # --- recovery ---
 
 # recovers "CASE [ARGUMENT]" STATUS COUNT SENTENCE: COUNT of 4 ranks go on

@@ -53,6 +53,7 @@ void job_failing_op(struct member *m);
 void job_same_bits(struct member *m);
 /* job_exact.c: */
 void job_exact(struct member *m);
+void job_exact_vectors(struct member *m);
 /* job_stress.c: */
 void job_stress(struct member *m);
 /* job_huge.c; only: the name of the one collective to call; NULL: all: */

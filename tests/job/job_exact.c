@@ -128,3 +128,51 @@ void job_exact(struct member *m)
         sum_floats(m, from, to);
     }
 }
+
+/* ---- Vectors as they are ------------------------------------------------- */
+
+static const struct kind exact_floats = {.type = RCX_FLOAT32,
+                                         .op = RCX_SUM_EXACT};
+static const struct kind exact_doubles = {.type = RCX_FLOAT64,
+                                          .op = RCX_SUM_EXACT};
+
+/* All collectives that reduce, in all forms and places; the longest vectors
+ * have several chunks. */
+void job_exact_vectors(struct member *m)
+{
+    static const size_t counts[] = {0, 1, 5, 600, 2100};
+    enum { WAYS = COLLECTIVES * FORMS * PLACES, LONG = 40000 };
+    uint64_t k = 0;
+
+    for (int i = 0; i < 5 * WAYS; i++) {
+        struct call call = {.kind = i % 2 ? &exact_floats : &exact_doubles,
+                            .coll = (enum collective)(i % COLLECTIVES),
+                            .form = (enum form)(i / COLLECTIVES % FORMS),
+                            .place =
+                                (enum place)(i / COLLECTIVES / FORMS % PLACES),
+                            .count = counts[i / WAYS],
+                            .root = (int)(k % (uint64_t)m->size),
+                            .seed = k};
+
+        if (!collectives[call.coll].reduces)
+            continue;
+        call.place = k % 3 ? call.place : MIXED;
+        if (!m->brief || k % 3 == 0)
+            job_call(m, &call);
+        k++;
+    }
+    /* the truth is slow: a few of the long ones */
+    for (int i = 0; i < (m->brief ? 1 : 4); i++) {
+        static const enum collective colls[] = {ALLREDUCE, REDUCE_SCATTER, SCAN,
+                                                ALLREDUCE_MANY};
+        const struct call call = {.kind =
+                                      i % 2 ? &exact_floats : &exact_doubles,
+                                  .coll = colls[i],
+                                  .form = (enum form)(i % FORMS),
+                                  .place = MIXED,
+                                  .count = LONG,
+                                  .seed = (uint64_t)i};
+
+        job_call(m, &call);
+    }
+}

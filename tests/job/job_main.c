@@ -172,11 +172,20 @@ static int print_variables(void)
 
 int main(int argc, char **argv)
 {
-    static void (*const work[])(struct member * m) = {
-        job_types_and_ops, job_counts,   job_thresholds, job_outstanding,
-        job_persistent,    job_user_ops, job_failing_op, job_same_bits,
-        job_exact,         NULL};
+    static void (*const work[])(struct member * m) = {job_types_and_ops,
+                                                      job_counts,
+                                                      job_thresholds,
+                                                      job_outstanding,
+                                                      job_persistent,
+                                                      job_user_ops,
+                                                      job_failing_op,
+                                                      job_same_bits,
+                                                      job_exact,
+                                                      job_exact_vectors,
+                                                      NULL};
     static void (*const stress[])(struct member * m) = {job_stress, NULL};
+    static void (*const exact[])(struct member * m) = {job_exact,
+                                                       job_exact_vectors, NULL};
     static void (*const mixed[])(struct member * m) = {job_nodes, job_mixed,
                                                        NULL};
     const char *mode = argc == 2 || argc == 3 ? argv[1] : "";
@@ -196,6 +205,8 @@ int main(int argc, char **argv)
         job_skew(&m);
     } else if (strcmp(mode, "stress") == 0 || strcmp(mode, "soak") == 0) {
         run_parts(&m, stress);
+    } else if (strcmp(mode, "exact") == 0) {
+        run_parts(&m, exact);
     } else if (strcmp(mode, "mixed") == 0) {
         run_parts(&m, mixed);
     } else if (!run_long(&m, mode, argv[2]) && !quick) {

@@ -161,6 +161,8 @@ static const struct operand operands[] = {
     {"32 bytes", {.extent = 32, .fill = fill_words, .combine = add_words}, true, false, false},
     {"exact float32 sum", {.type = RCX_EXACT_FLOAT32, .op = RCX_SUM}, true, false, false},
     {"exact float64 sum", {.type = RCX_EXACT_FLOAT64, .op = RCX_SUM}, true, false, false},
+    {"float32 exact sum", {.type = RCX_FLOAT32, .op = RCX_SUM_EXACT}, true, false, false},
+    {"float64 exact sum", {.type = RCX_FLOAT64, .op = RCX_SUM_EXACT}, true, false, false},
     {"100 bytes", {.extent = 100, .fill = fill_words, .combine = add_words}, true, false, true},
 };
 /* clang-format on */

@@ -288,6 +288,7 @@ static long double combine_reals(long double a, long double b, rcx_op_t op,
             return signbit(a) ? a : b;
         return isnan(a) ? a : isnan(b) ? b : above ? b : a;
     case RCX_SUM:
+    case RCX_SUM_EXACT: /* of two numbers */
     case RCX_AVG: return calculate(a, '+', b, type);
     case RCX_PROD: return calculate(a, '*', b, type);
     default: assert(!"an op on reals"); return 0;

@@ -6,9 +6,11 @@
  */
 #include "serial.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "exact_truth.h"
 #include "reference.h"
 
 uint64_t serial_mix(uint64_t a, uint64_t b, uint64_t c)
@@ -101,6 +103,7 @@ bool serial_is_legal(rcx_datatype_t given, rcx_op_t op)
     case RCX_REPLACE:
     case RCX_NO_OP: return true;
     case RCX_AVG: return is_floating(type) || is_complex(type);
+    case RCX_SUM_EXACT: return type == RCX_FLOAT32 || type == RCX_FLOAT64;
     default: return false;
     }
 }
@@ -119,6 +122,24 @@ static double small_number(rcx_op_t op, uint64_t random)
     static const double factors[] = {1, -1, 2, 0.5, -2, 1, -0.5, 1};
 
     return op == RCX_PROD ? factors[random % 8] : (double)(random % 17) - 8;
+}
+
+/* Numbers near 1 whose sums round, and few others. Whole blocks of 1024 have
+ * none of these, others one kind. */
+static double hard_number(rcx_datatype_t type, size_t index, uint64_t random)
+{
+    static const double special[] = {NAN, INFINITY, -INFINITY, -0.0};
+    const double number = (double)(int64_t)(random << 8) * 0x1p-60;
+    const int range = type == RCX_FLOAT32 ? 250 : 2000;
+    const int apart = (int)(random >> 8 & 0xffff) % range - range / 2;
+
+    if (random >> 56)
+        return index / 1024 % 4 == 2 && random >> 60 == 0 ? -0.0 : number;
+    switch (index / 1024 % 4) {
+    case 0: return ldexp((double)(random % 17) - 8, apart);
+    case 1: return random & 1 ? special[random >> 1 & 3] : number;
+    default: return number;
+    }
 }
 
 static void put_real(void *at, rcx_datatype_t type, double value)
@@ -210,7 +231,7 @@ static void put_maps(unsigned char *at, size_t bytes, uint64_t random)
 }
 
 static void put(const struct kind *kind, void *at, size_t bytes, int rank,
-                uint64_t random)
+                size_t index, uint64_t random)
 {
     const rcx_datatype_t type = fixed(kind->type);
 
@@ -218,6 +239,8 @@ static void put(const struct kind *kind, void *at, size_t bytes, int rank,
         kind->fill(kind, at, random);
     else if (kind->extent)
         put_maps(at, bytes, random);
+    else if (kind->op == RCX_SUM_EXACT)
+        put_real(at, type, hard_number(type, index, random));
     else if (is_floating(type))
         put_real(at, type, small_number(kind->op, random));
     else if (is_complex(type))
@@ -282,7 +305,7 @@ void serial_fill(const struct kind *kind, void *vector, size_t first,
     }
     memset(vector, 0, count * bytes);
     for (size_t i = 0; i < count; i++, at += bytes)
-        put(kind, at, bytes, rank,
+        put(kind, at, bytes, rank, first + i,
             serial_mix(seed, (uint64_t)rank + 1, first + i));
 }
 
@@ -417,6 +440,54 @@ bool serial_keeps(const struct kind *kind, const void *vector, size_t first,
     return true;
 }
 
+static double value_of(const char *at, rcx_datatype_t type)
+{
+    return type == RCX_FLOAT32 ? (double)*(const float *)(const void *)at
+                               : *(const double *)(const void *)at;
+}
+
+/* Add x to *sum, in units of 2^-60. False: it is no such number. */
+static bool add_quickly(__int128 *sum, double x)
+{
+    if (!(fabs(x) < 64) || x * 0x1p60 != rint(x * 0x1p60))
+        return false;
+    *sum += (__int128)(x * 0x1p60);
+    return true;
+}
+
+/* The exact sums of a part, rounded once: as integers where they suit, as the
+ * truth is slow. */
+static void sum_exactly(const struct kind *kind, char *chunk,
+                        const struct part *part, uint64_t seed)
+{
+    const rcx_datatype_t type = fixed(kind->type);
+    const size_t bytes = serial_bytes(kind);
+    struct truth t;
+
+    for (size_t i = 0; i < part->count; i++, chunk += bytes) {
+        __int128 sum = 0;
+        int rank = part->lo;
+
+        do
+            serial_fill(kind, chunk, part->index + i, 1, rank, seed);
+        while (add_quickly(&sum, value_of(chunk, type)) && ++rank < part->hi);
+        if (rank == part->hi && sum != 0) {
+            put_real(chunk, type,
+                     (type == RCX_FLOAT32 ? (double)(float)sum : (double)sum) *
+                         0x1p-60);
+            continue;
+        }
+        memset(&t, 0, sizeof t);
+        for (rank = part->lo; rank < part->hi; rank++) {
+            serial_fill(kind, chunk, part->index + i, 1, rank, seed);
+            truth_add(&t, value_of(chunk, type));
+        }
+        put_real(chunk, type,
+                 type == RCX_FLOAT32 ? (double)truth_to_float(&t)
+                                     : truth_to_double(&t));
+    }
+}
+
 /* Combine the operands of a part into chunk. The memory behind it, in steps of
  * step bytes, is used by deeper levels. */
 static void reduce_tree(const struct kind *kind, char *chunk, size_t step,
@@ -427,6 +498,10 @@ static void reduce_tree(const struct kind *kind, char *chunk, size_t step,
 
     if (kind->is_line) {
         fill_line(kind, chunk, part, seed);
+        return;
+    }
+    if (kind->op == RCX_SUM_EXACT) {
+        sum_exactly(kind, chunk, part, seed);
         return;
     }
     if (part->hi - part->lo == 1) {

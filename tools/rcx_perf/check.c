@@ -141,7 +141,7 @@ static struct perf_value element(const struct perf_data *d, int rank, size_t i)
     } else if (t->class == CLASS_STRUCT) {
         v.word = extend(t, own);
         v.real = summand(d, common, own >> 8, rank);
-    } else if (d->op == RCX_SUM || d->op == RCX_AVG) {
+    } else if (d->op == RCX_SUM || d->op == RCX_AVG || d->op == RCX_SUM_EXACT) {
         v.real = summand(d, common, own, rank);
         v.imag = summand(d, common >> 8, mix(own), rank);
     } else if (d->op == RCX_PROD) {
@@ -202,7 +202,7 @@ static struct perf_value combine_reals(rcx_op_t op, struct perf_value a,
     case RCX_PROD:
         return (struct perf_value){.real = a.real * b.real - a.imag * b.imag,
                                    .imag = a.real * b.imag + a.imag * b.real};
-    default: /* RCX_SUM, RCX_AVG */
+    default: /* RCX_SUM, RCX_AVG, RCX_SUM_EXACT */
         return (struct perf_value){.real = a.real + b.real,
                                    .imag = a.imag + b.imag};
     }

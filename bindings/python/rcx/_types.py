@@ -29,6 +29,7 @@ class Op(enum.IntEnum):
     REPLACE = 269
     NO_OP = 270
     AVG = 271
+    SUM_EXACT = 272
 
 
 class Datatype(enum.IntEnum):

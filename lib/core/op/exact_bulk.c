@@ -76,21 +76,21 @@ static const rcx_exact_fold_fn_t *folds_of(enum rcx_isa isa,
 
 enum { DEFAULT_MXCSR = 0x1f80 };
 
-static bool enter_env(unsigned *saved_p)
+bool rcx_exact_env_enter(unsigned *saved_p)
 {
     *saved_p = _mm_getcsr();
     _mm_setcsr(DEFAULT_MXCSR);
     return true;
 }
 
-static void leave_env(unsigned saved)
+void rcx_exact_env_leave(unsigned saved)
 {
     _mm_setcsr(saved);
 }
 
 #else
 
-static bool enter_env(unsigned *saved_p)
+bool rcx_exact_env_enter(unsigned *saved_p)
 {
     volatile double one = 1, half_ulp = 0x1p-53, more = 0x1.8p-53;
     volatile double normal = 0x1p-1022, denormal = 0x1p-1023;
@@ -103,7 +103,7 @@ static bool enter_env(unsigned *saved_p)
            bits != 0 && denormal + denormal == normal;
 }
 
-static void leave_env(unsigned saved)
+void rcx_exact_env_leave(unsigned saved)
 {
     (void)saved;
 }
@@ -360,11 +360,11 @@ void rcx_exact_add_many(uint64_t *acc, const struct rcx_exact_format *f,
     b.fold = folds_of(isa, kind);
     b.top = RCX_FOLD_TOP_MIN;
     b.folds = b.pause = 0;
-    if (enter_env(&saved))
+    if (rcx_exact_env_enter(&saved))
         start_folds(&b, a, c, n);
     for (size_t i = 0; i < n; i += RCX_FOLD_BLOCK)
         add_block(&b, a + i * bytes, c + i * bytes,
                   n - i < RCX_FOLD_BLOCK ? n - i : RCX_FOLD_BLOCK);
-    leave_env(saved);
+    rcx_exact_env_leave(saved);
     rcx_exact_limbs_close(&b.limbs, acc);
 }

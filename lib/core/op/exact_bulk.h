@@ -3,6 +3,7 @@
 #ifndef RCX_CORE_OP_EXACT_BULK_H
 #define RCX_CORE_OP_EXACT_BULK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,5 +21,10 @@ void rcx_exact_add_many(uint64_t *acc, const struct rcx_exact_format *f,
 
 /* The highest level of this machine: asks the CPU each time, which is cheap. */
 enum rcx_isa rcx_exact_isa(void);
+
+/* Enter the default floating-point environment, and return to the caller's. On
+ * x86 its flags come back, too. False: elsewhere it is another one. */
+bool rcx_exact_env_enter(unsigned *saved_p);
+void rcx_exact_env_leave(unsigned saved);
 
 #endif

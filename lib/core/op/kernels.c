@@ -451,6 +451,8 @@ const rcx_kernel_table_t CAT(rcx_kernels_, RCX_KERNELS_ISA) = {
     [RCX_OP_INDEX(RCX_SUM)] = {WORDS(sum) REALS(sum) COMPLEXES(sum)
                  NOT_AVX512(FLOAT16(sum)) BASELINE_ONLY(EXACTS(sum))},
     [RCX_OP_INDEX(RCX_AVG)] = {REALS(sum) COMPLEXES(sum) NOT_AVX512(FLOAT16(sum))},
+    /* of two numbers; more: see exact_vector.h */
+    [RCX_OP_INDEX(RCX_SUM_EXACT)] = {[RCX_FLOAT32] = sum_float32, [RCX_FLOAT64] = sum_float64},
     [RCX_OP_INDEX(RCX_PROD)] = {WORDS(prod) REALS(prod)
                   NOT_AVX512(FLOAT16(prod) COMPLEXES(prod))},
     /* A RCX_BOOL is one byte: its bitwise ops are the logical ones. */

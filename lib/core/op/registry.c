@@ -211,6 +211,7 @@ static rcx_status_t combine_predefined(const struct rcx_registry *r,
     const struct rcx_op_info *info = rcx_op_predefined(op);
 
     c->commutative = info->commutative;
+    c->sums_exactly = op == RCX_SUM_EXACT;
     c->fingerprint += 1 + (uint32_t)RCX_OP_INDEX(op);
     if (rcx_type_predefined(type)) {
         c->reducer.kernel = rcx_kernel_find(r->isa, op, type);

@@ -163,6 +163,7 @@ static const struct {
                                    0}, /* exact on every type */
     [RCX_OP_INDEX(RCX_NO_OP)] = {{"no_op", false}, 0},
     [RCX_OP_INDEX(RCX_AVG)] = {{"avg", true}, 0},
+    [RCX_OP_INDEX(RCX_SUM_EXACT)] = {{"sum_exact", true}, 0},
 };
 
 const struct rcx_op_info *rcx_op_predefined(rcx_op_t op)
@@ -187,6 +188,8 @@ bool rcx_op_exact(rcx_op_t op, rcx_datatype_t type)
 
     if (op == RCX_REPLACE || op == RCX_NO_OP)
         return true;
+    if (op == RCX_SUM_EXACT)
+        return type == RCX_FLOAT32 || type == RCX_FLOAT64;
     if (!info || !rcx_op_predefined(op))
         return false;
     return (ops[RCX_OP_INDEX(op)].exact >> info->class & 1) != 0;

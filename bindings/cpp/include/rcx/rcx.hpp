@@ -142,7 +142,8 @@ template <> struct datatype<std::byte> : detail::of<RCX_BYTE> {
 enum class op : rcx_op_t {};
 inline constexpr op max{RCX_MAX}, min{RCX_MIN}, sum{RCX_SUM}, prod{RCX_PROD},
     land{RCX_LAND}, lor{RCX_LOR}, lxor{RCX_LXOR}, band{RCX_BAND}, bor{RCX_BOR},
-    bxor{RCX_BXOR}, replace{RCX_REPLACE}, no_op{RCX_NO_OP}, avg{RCX_AVG};
+    bxor{RCX_BXOR}, replace{RCX_REPLACE}, no_op{RCX_NO_OP}, avg{RCX_AVG},
+    sum_exact{RCX_SUM_EXACT};
 
 template <class R>
 concept buffer =

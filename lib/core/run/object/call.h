@@ -80,4 +80,22 @@ static inline bool rcx_call_is_first_step(const struct rcx_call *call)
     return call->internal && rcx_colls[call->coll].is_local;
 }
 
+/* Whether it is one of the stages of an exact sum: the ranges of numbers, which
+ * are 16-bit integers, or the numbers. */
+static inline bool rcx_call_is_exact_numbers(const struct rcx_call *call)
+{
+    return call->internal && call->type == RCX_INT64;
+}
+static inline bool rcx_call_is_exact_ranges(const struct rcx_call *call)
+{
+    return call->internal && call->type == RCX_INT16;
+}
+
+/* Whether its vector is at the end of its execution's scratch. */
+static inline bool rcx_call_has_own_vector(const struct rcx_call *call)
+{
+    return rcx_call_is_first_step(call) || rcx_call_is_exact_ranges(call) ||
+           rcx_call_is_exact_numbers(call);
+}
+
 #endif

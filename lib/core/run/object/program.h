@@ -57,10 +57,12 @@ struct rcx_program {
     bool one_way;               /* some rank only sends */
     bool is_special;            /* one_way or has_stages */
     bool is_single;             /* one segment, and none of the following */
-    bool has_stages;            /* any of the next three */
+    bool has_stages;            /* any of the next four */
     bool has_prologue;
     bool has_first_step; /* to tell the lengths of blocks in transit. It has
                             no pieces; the program that follows has them */
+    bool sums_exactly;   /* in stages, which have programs of their own; it has
+                            no pieces */
     bool has_epilogue;
     bool is_p2p;    /* of a message: see p2p.h */
     size_t passing; /* blocks in transit; 0: none, or all equal */

@@ -6,6 +6,7 @@
 #include "core/run/object/comm.h"
 
 struct rcx_veclist;
+struct rcx_exact_stages;
 
 enum rcx_request_state {
     RCX_REQUEST_FREE,
@@ -65,7 +66,8 @@ struct rcx_request {
     void *callback_arg;
     struct rcx_request *called_next;
     uint64_t ended; /* ticks; 0: not over, or a thread has seen it */
-    struct rcx_veclist *veclist; /* its operands; NULL: one vector */
+    struct rcx_veclist *veclist;    /* its operands; NULL: one vector */
+    struct rcx_exact_stages *exact; /* of programs that sum exactly */
 };
 
 static inline bool rcx_request_waits_inside(const struct rcx_request *r)

@@ -209,7 +209,7 @@ static rcx_status_t build_piece(struct rcx_comm *comm, struct rcx_program *e,
     struct rcx_plan *plan;
 
     rcx_row_build(b, e->method.algo, shape, &piece->row);
-    if (rcx_call_is_first_step(&e->call)) /* its vector is behind the rest */
+    if (rcx_call_has_own_vector(&e->call)) /* behind the rest */
         rcx_span_scratch(b, shape->count);
     rcx_sched_completion_ack(b, ack_bytes / shape->elem_bytes +
                                     (ack_bytes % shape->elem_bytes > 0));
@@ -385,13 +385,18 @@ static rcx_status_t find_combine(const struct rcx_context *context,
 }
 
 /* What users force applies to all steps of their calls, and to no call of RCX's
- * own. */
-static const struct rcx_method_spec *forced_of(const struct rcx_config *config,
-                                               const struct rcx_call *call)
+ * own. The numbers of an exact sum may have other blocks than the user's call,
+ * which an algorithm may not suit. */
+static struct rcx_method_spec forced_of(const struct rcx_config *config,
+                                        const struct rcx_call *call)
 {
-    return call->internal && !rcx_call_is_first_step(call)
-               ? &rcx_method_any
-               : &config->spec[call->coll];
+    struct rcx_method_spec spec = config->spec[call->coll];
+
+    if (rcx_call_is_exact_numbers(call))
+        spec.preferred = true;
+    else if (call->internal && !rcx_call_is_first_step(call))
+        spec = rcx_method_any;
+    return spec;
 }
 
 static rcx_status_t choose(const struct rcx_comm *comm, struct rcx_program *e,
@@ -399,15 +404,17 @@ static rcx_status_t choose(const struct rcx_comm *comm, struct rcx_program *e,
 {
     const struct rcx_context *context = comm->context;
     const uint64_t window = rcx_tag_sequence_window(&context->layout) / 2;
+    const struct rcx_method_spec forced = forced_of(&context->config, &e->call);
     const rcx_status_t status = rcx_method_choose(
-        shape, rcx_combine_order(&e->combine, context->config.order),
-        forced_of(&context->config, &e->call), &context->config.tuning,
-        &context->log, &e->method);
+        shape, rcx_combine_order(&e->combine, context->config.order), &forced,
+        &context->config.tuning, &context->log, &e->method);
 
     if (status != RCX_OK)
         return status;
     memcpy(shape->params, e->method.params, sizeof shape->params);
     shape->nodes = e->method.nodes;
+    if (e->call.internal) /* a stage has one number of the sequence */
+        e->method.segment = 0;
     if (e->method.window > window)
         e->method.window = (unsigned)window;
     /* a result may lie where earlier segments read other blocks */
@@ -460,16 +467,19 @@ static void classify(const struct rcx_comm *comm, struct rcx_program *e,
     if (call->irregular && algo->passing)
         e->passing = algo->passing(shape);
     e->has_first_step = e->passing > 0 && !call->lists[RCX_CALL_PASSING];
-    e->has_stages = e->has_prologue || e->has_first_step || e->has_epilogue;
+    e->sums_exactly = e->combine.sums_exactly;
+    e->has_stages = e->has_prologue || e->has_first_step || e->sums_exactly ||
+                    e->has_epilogue;
     measure(e, comm, shape->elem_bytes);
-    e->one_way = rcx_colls[call->coll].is_one_way || call->irregular;
+    e->one_way = rcx_colls[call->coll].is_one_way || call->irregular ||
+                 e->sums_exactly; /* a stage may have lists */
     e->is_special = e->one_way || e->has_stages;
     e->record = record_of(e);
     e->tag = rcx_tag_base(&comm->context->layout, comm->id,
                           fingerprint(e) ^ comm->group ^ comm->attempt);
 }
 
-/* The second step, as far as all ranks know it. */
+/* A call whose stages get their programs later. */
 static void leave_open(struct rcx_program *e)
 {
     e->segments = 1;
@@ -501,7 +511,7 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
     if (status != RCX_OK)
         return status;
     classify(comm, e, &shape);
-    if (e->has_first_step) {
+    if (e->has_first_step || e->sums_exactly) {
         leave_open(e);
         return RCX_OK;
     }

@@ -7,6 +7,7 @@
 #include "core/run/diag/describe.h"
 #include "core/run/fault/failure.h"
 #include "core/run/request/callback.h"
+#include "core/run/request/exact_stages.h"
 #include "core/run/request/p2p.h"
 #include "core/run/request/request_pool.h"
 #include "core/run/request/seq_window.h"
@@ -473,6 +474,8 @@ __attribute__((noinline)) static void next_stage(struct rcx_request *r)
     }
     if (rcx_request_is_first_step(r))
         rcx_request_take_over(r);
+    else if (rcx_request_is_exact_numbers(r))
+        r->stage--; /* the ranges of the next chunk */
     else
         r->stage++;
     r->first = r->end;
@@ -507,6 +510,8 @@ static void prepare_special(struct rcx_request *r)
     r->total = 0;
     for (unsigned i = 0; i < r->stage_count; i++)
         r->total += r->stages[i].program->segments;
+    if (r->program->sums_exactly)
+        r->total += rcx_exact_more_segments(r);
 }
 
 /* Link an active request; the caller sets its number. */

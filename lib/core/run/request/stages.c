@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Stages before and behind a user's operation: the comparison of calls, the
- * lengths of blocks in transit, and the success of user-defined ops.
+ * lengths of blocks in transit, and the success of user-defined ops. Those of
+ * exact sums are in exact_stages.c.
  */
 #include "core/run/request/stages.h"
 
@@ -12,6 +13,7 @@
 #include "core/run/fault/failure.h"
 #include "core/run/plan/check.h"
 #include "core/run/plan/compile.h"
+#include "core/run/request/exact_stages.h"
 #include "core/run/request/seq_window.h"
 
 static const struct rcx_call opening = {.coll = RCX_COLL_ALLREDUCE,
@@ -62,11 +64,14 @@ rcx_status_t rcx_request_add_stages(struct rcx_request *r)
     r->kind |= RCX_REQUEST_PLACED;
     r->veclist = NULL;
     r->stage_count = 1;
+    r->exact = NULL;
     if (r->program->has_first_step) {
         const struct rcx_call call = first_step(r);
 
         status = add(r, 0, &call);
     }
+    if (r->program->sums_exactly)
+        status = rcx_exact_add_stages(r);
     if (r->program->has_prologue && status == RCX_OK)
         status = add(r, 0, &opening);
     if (r->program->has_epilogue && status == RCX_OK)
@@ -79,6 +84,7 @@ void rcx_request_free_stages(struct rcx_request *r)
     for (unsigned i = 0; i < r->stage_count; i++)
         if (r->stages[i].program != r->program)
             rcx_program_unpin(&r->comm->cache, r->stages[i].program);
+    rcx_exact_free(r);
 }
 
 void rcx_request_take_over(struct rcx_request *r)
@@ -215,6 +221,8 @@ void rcx_stage_begin(struct rcx_request *r, struct rcx_exec *x)
         set_vector(x, counts_of(x));
         memcpy(counts_of(x), r->program->call.lists[RCX_CALL_COUNTS],
                (size_t)r->comm->size * sizeof(size_t));
+    } else if (r->exact) {
+        rcx_exact_stage_begin(r, x);
     } else {
         *failed_flag(x) = r->status;
     }
@@ -227,6 +235,8 @@ bool rcx_stage_end(struct rcx_request *r, struct rcx_exec *x)
     } else if (rcx_request_is_prologue(r)) {
         r->comm->window.gate = NULL;
         report_mismatch(r, check_of(x));
+    } else if (r->exact) {
+        r->status = rcx_exact_stage_end(r, x);
     } else {
         r->status = (rcx_status_t)*failed_flag(x);
     }

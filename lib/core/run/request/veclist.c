@@ -85,7 +85,8 @@ static size_t share(const struct rcx_part *p, size_t at, size_t bytes)
 }
 
 /* Operands may be packed to where the results will be. */
-static void pack(const struct rcx_veclist *b, char *to, size_t at, size_t bytes)
+void rcx_veclist_gather(const struct rcx_veclist *b, char *to, size_t at,
+                        size_t bytes)
 {
     for (const struct rcx_part *p = part_of(b, at); bytes > 0; p++) {
         const size_t n = share(p, at, bytes);
@@ -108,7 +109,7 @@ void rcx_veclist_pack(const struct rcx_veclist *b, uint64_t n, size_t at,
     *out_p = is_apart ? b->scratch + n % b->segments * b->segment_bytes
                       : p->out + (at - p->at);
     if (b->packs)
-        pack(b, *out_p, at, bytes);
+        rcx_veclist_gather(b, *out_p, at, bytes);
     *in_p = b->packs ? *out_p : (char *)p->in + (at - p->at);
 }
 

@@ -42,6 +42,9 @@ void rcx_veclist_pack(const struct rcx_veclist *b, uint64_t n, size_t at,
                       size_t bytes, char **in_p, char **out_p);
 void rcx_veclist_unpack(const struct rcx_veclist *b, const char *out, size_t at,
                         size_t bytes);
+/* Copy bytes of the operand from at on. */
+void rcx_veclist_gather(const struct rcx_veclist *b, char *to, size_t at,
+                        size_t bytes);
 void rcx_veclist_destroy(struct rcx_context *context, struct rcx_veclist *b);
 /* The same if messages of it may be in flight: when the transport is closed. */
 void rcx_veclist_defer_destroy(struct rcx_context *context,

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The stages of RCX_SUM_EXACT (core/op/exact_vector.h). A call is divided into
+ * chunks, the same elements of every rank's block, which run one after another
+ * in two stages each: an allreduce of the ranges of all blocks of numbers, by
+ * which ranks agree on forms, and the collective itself on integers, the
+ * numbers in these forms. So memory is bounded by that of a chunk, and the
+ * count of stages by the user's count alone.
+ */
+#ifndef RCX_CORE_RUN_REQUEST_EXACT_STAGES_H
+#define RCX_CORE_RUN_REQUEST_EXACT_STAGES_H
+
+#include "core/run/object/request.h"
+
+/* Elements of a chunk, of all blocks together, unless ranks are more. */
+enum { RCX_EXACT_CHUNK = 1 << 15 };
+
+/* r has one stage, the call, which becomes that of the numbers. */
+rcx_status_t rcx_exact_add_stages(struct rcx_request *r);
+void rcx_exact_free(struct rcx_request *r);
+/* The segments of all chunks but one. */
+uint64_t rcx_exact_more_segments(const struct rcx_request *r);
+
+/* Whether r is in the second stage of a chunk. */
+static inline bool rcx_request_is_exact_numbers(const struct rcx_request *r)
+{
+    return r->program->sums_exactly &&
+           r->stage == &r->stages[r->stage_count - 1];
+}
+
+/* A stage of r is about to start, has completed. */
+void rcx_exact_stage_begin(struct rcx_request *r, struct rcx_exec *x);
+rcx_status_t rcx_exact_stage_end(struct rcx_request *r, struct rcx_exec *x);
+
+#endif

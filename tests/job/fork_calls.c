@@ -36,6 +36,7 @@ static struct {
     uint64_t flags;
     const int *ranks;
     int fd, done;
+    rcx_comparison_t comparison;
     int words[COUNT];
 } out;
 
@@ -64,6 +65,10 @@ static void be_called(rcx_request_t *request, rcx_status_t status, void *arg)
     X(rcx_comm_dup, in.h.comm, &out.comm)                                      \
     X(rcx_comm_split, in.h.comm, 0, 0, &out.comm)                              \
     X(rcx_comm_create_group, in.h.comm, 1, &me.rank, 0, &out.comm)             \
+    X(rcx_comm_split_node, in.h.comm, 0, &out.comm)                            \
+    X(rcx_comm_node_of, in.h.comm, 0, &out.fd)                                 \
+    X(rcx_comm_translate, in.h.comm, 1, &me.rank, in.h.world, &out.fd)         \
+    X(rcx_comm_compare, in.h.comm, in.h.world, &out.comparison)                \
     X(rcx_comm_free, &in.h.comm)                                               \
     X(rcx_comm_set_timeout, in.h.comm, 1)                                      \
     X(rcx_comm_abort, in.h.comm)                                               \
@@ -112,6 +117,7 @@ static void be_called(rcx_request_t *request, rcx_status_t status, void *arg)
     X(rcx_version, rcx_version()[0] != '\0')                                   \
     X(rcx_get_id, rcx_get_id(NULL, &out.id) == RCX_OK)                         \
     X(rcx_world, rcx_world(in.h.context) == in.h.world)                        \
+    X(rcx_comm_context, rcx_comm_context(in.h.comm) == in.h.context)           \
     X(rcx_comm_rank, rcx_comm_rank(in.h.comm) == me.rank)                      \
     X(rcx_comm_size, rcx_comm_size(in.h.comm) == me.size)                      \
     X(rcx_request_method, rcx_request_method(in.h.persistent) != NULL)

@@ -22,7 +22,7 @@ names() {
 # if an algorithm requires that
 job() {
     local nodes=1
-    [[ "${*:2}" != *hierarchical* ]] || nodes=2
+    [[ "${*:2}" != *@(hierarchical|multi_object)* ]] || nodes=2
     run 0 env "${@:2}" "$rcxrun" -n "$1" --nodes $nodes "$main" quick && [ ! -s "$err" ]
     ok $? "n=$1 ${*:2}"
 }

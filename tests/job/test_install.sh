@@ -189,7 +189,7 @@ nm -D --defined-only "$library" >"$out" && grep -q ' T rcx_allreduce@' "$out" \
     && ! grep -vE ' (T rcx_[a-z0-9_]+@@RCX_[0-9]+|A RCX_[0-9]+)$' "$out"
 ok $? "only rcx_ functions are exported, with a version"
 
-grep -oE '\brcx_[a-z_]+\(' "$prefix/include/rcx/rcx.h" | tr -d '(' |
+grep -oE '\brcx_[a-z0-9_]+\(' "$prefix/include/rcx/rcx.h" | tr -d '(' |
     sort -u >declared
 nm -D --defined-only "$library" | sed -n 's/.* T \(rcx_.*\)@@.*/\1/p' |
     sort -u >exported

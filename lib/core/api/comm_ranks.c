@@ -168,13 +168,12 @@ rcx_status_t rcx_comm_compare(rcx_comm_t *a, rcx_comm_t *b,
         return rcx_bad_handle("comm_compare", "b", b);
     if (!result_p)
         return rcx_missing(&a->context->log, "rcx_comm_compare: result_p");
-    *result_p = a == b ? RCX_COMM_IDENT : RCX_COMM_UNEQUAL;
-    if (a == b || a->context != b->context || a->size != b->size)
-        return RCX_OK;
     status = rcx_enter(a->context);
     if (status != RCX_OK)
         return status;
-    status = compare(a, b, result_p);
+    *result_p = a == b ? RCX_COMM_IDENT : RCX_COMM_UNEQUAL;
+    if (a != b && a->context == b->context && a->size == b->size)
+        status = compare(a, b, result_p);
     rcx_leave(a->context);
     return status;
 }

@@ -289,6 +289,14 @@ void try_groups(const rcx::comm &world)
     half.set_timeout(std::chrono::seconds(30));
     rcx::allreduce(ranks, rcx::max, half);
     expect(ranks[0] % 2 == rank % 2 && ranks[0] >= size - 2, "split", 0);
+    expect(half.translate(std::vector<int>{0}, world)[0] == ranks[0],
+           "translate", 0);
+    expect(world.compare(world) == RCX_COMM_IDENT &&
+               world.compare(world.dup()) == RCX_COMM_CONGRUENT &&
+               (world.compare(half) == RCX_COMM_UNEQUAL || size == 1),
+           "compare", 0);
+    const rcx::comm node = world.split_node();
+    expect(node.size() == size && world.node_of(size - 1) == 0, "one node", 0);
 }
 } // namespace
 

@@ -14,7 +14,7 @@ communicators (`Comm`), requests (`Request`), user-defined ops (`Context.op()`).
 raised as `Error` or a subclass. RCX's warnings go to the logger "rcx" of Python's logging.
 """
 
-from ._comm import ANY_SOURCE, TAG_MAX, Comm, Failure, Started
+from ._comm import ANY_SOURCE, TAG_MAX, Comm, Comparison, Failure, Started
 from ._context import Bootstrap, Context, Order, Threads, get_id
 from ._library import (ArgumentError, DeadlineError, Error, ExcludedError, MemoryFullError,
                        MismatchError, PeerError, Status, UnsupportedError, ffi, lib)
@@ -36,8 +36,8 @@ for _error in (Error, ArgumentError, DeadlineError, ExcludedError, MemoryFullErr
 
 __all__ = [
     "ANY_SOURCE", "AVG", "ArgumentError", "BAND", "BOR", "BXOR", "Bootstrap", "Comm",
-    "Context", "Datatype", "DeadlineError", "Error", "ExcludedError", "Failure", "LAND", "LOR", "LXOR",
-    "MAX", "MAXLOC", "MIN", "MINLOC", "MemoryFullError", "MismatchError", "NO_OP", "Op",
+    "Comparison", "Context", "Datatype", "DeadlineError", "Error", "ExcludedError", "Failure",
+    "LAND", "LOR", "LXOR", "MAX", "MAXLOC", "MIN", "MINLOC", "MemoryFullError", "MismatchError", "NO_OP", "Op",
     "Operations", "Order", "PROD", "PeerError", "REPLACE", "Received", "Request", "SUM",
     "Started", "Status", "TAG_MAX", "Threads", "UnsupportedError", "UserOp", "UserType",
     "get_id", "op_supported", "test_any", "wait_all", "wait_any",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ._buffers import Buffer, Elements
@@ -27,6 +28,16 @@ class Failure(NamedTuple):
     status: Status
     ranks: tuple[int, ...]
     text: str
+
+
+class Comparison(IntEnum):
+    """What two communicators have in common: they are one, or have the same members with the same
+    ranks, or the same members, or not that."""
+
+    IDENT = 0
+    CONGRUENT = 1
+    SIMILAR = 2
+    UNEQUAL = 3
 
 
 class Started(Operations[Request]):
@@ -165,6 +176,30 @@ class Comm(Operations[None]):
         """Create a communicator of these ranks. Only they call it. tag (0 to 8191)
         distinguishes groups that are created at the same time."""
         return self._made("rcx_comm_create_group", len(ranks), list(ranks), tag)
+
+    def split_node(self, key: int = 0) -> Comm:
+        """Create a communicator for each node, with ranks in the order of key. Collective."""
+        return self._made("rcx_comm_split_node", key)
+
+    def node_of(self, rank: int) -> int:
+        """Return the node of a rank: ranks that share a node have the same number. Nodes are
+        numbered by their lowest ranks."""
+        node = ffi.new("int *")
+        check(lib.rcx_comm_node_of(self.handle, rank, node), self.handle)
+        return int(node[0])
+
+    def translate(self, ranks: Sequence[int], to: Comm) -> list[int | None]:
+        """Return the ranks in another communicator of the same context; None: not a member."""
+        found = ffi.new("int[]", len(ranks))
+        check(lib.rcx_comm_translate(self.handle, len(ranks), list(ranks), to.handle, found),
+              self.handle)
+        return [rank if rank >= 0 else None for rank in found]
+
+    def compare(self, other: Comm) -> Comparison:
+        """Return what the communicators have in common."""
+        result = ffi.new("rcx_comparison_t *")
+        check(lib.rcx_comm_compare(self.handle, other.handle, result), self.handle)
+        return Comparison(result[0])
 
     def _made(self, function: str, *arguments: Any) -> Comm:
         return Comm(self.context, made("rcx_comm_t *", getattr(lib, function), self.handle,

@@ -238,6 +238,18 @@ def groups(world):
     assert half.size == (world.size + 1 - world.rank % 2) // 2
     equal([half.rank], [(world.size - 1 - world.rank) // 2])
     assert world.split(None if world.rank else 0, 0) is None or world.rank == 0
+    members = [rank for rank in reversed(range(world.size)) if rank % 2 == world.rank % 2]
+    equal(half.translate(range(half.size), world), members)
+    assert world.translate(range(world.size), half) == [
+        members.index(rank) if rank in members else None for rank in range(world.size)]
+    assert world.compare(world) == rcx.Comparison.IDENT
+    with world.dup() as copy:
+        assert world.compare(copy) == rcx.Comparison.CONGRUENT
+    with world.split_node(-world.rank) as node:
+        assert node.size == world.size and node.rank == world.size - 1 - world.rank
+        assert world.compare(node) == (rcx.Comparison.SIMILAR if world.size > 1
+                                       else rcx.Comparison.CONGRUENT)
+    assert world.node_of(world.size - 1) == 0
     if world.rank in (0, world.size - 1):
         ranks = sorted({0, world.size - 1})
         edge = world.group(ranks, tag=3)

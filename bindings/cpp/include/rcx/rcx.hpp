@@ -268,6 +268,38 @@ class comm
         check(rcx_comm_split(handle(), color, key, &fresh), handle());
         return comm(fresh, true);
     }
+    /* A communicator of the ranks of each node. */
+    comm split_node(int key = 0) const
+    {
+        rcx_comm_t *fresh = nullptr;
+
+        check(rcx_comm_split_node(handle(), key, &fresh), handle());
+        return comm(fresh, true);
+    }
+    int node_of(int rank) const
+    {
+        int node = -1;
+
+        check(rcx_comm_node_of(handle(), rank, &node), handle());
+        return node;
+    }
+    /* The ranks in another communicator; RCX_UNDEFINED: not a member. */
+    std::vector<int> translate(std::span<const int> ranks, const comm &to) const
+    {
+        std::vector<int> found(ranks.size());
+
+        check(rcx_comm_translate(handle(), static_cast<int>(ranks.size()),
+                                 ranks.data(), to.handle(), found.data()),
+              handle());
+        return found;
+    }
+    rcx_comparison_t compare(const comm &other) const
+    {
+        rcx_comparison_t result = RCX_COMM_UNEQUAL;
+
+        check(rcx_comm_compare(handle(), other.handle(), &result), handle());
+        return result;
+    }
     void set_timeout(std::chrono::nanoseconds time)
     {
         check(rcx_comm_set_timeout(handle(), time.count()), handle());

@@ -23,14 +23,12 @@ static bool fits(const struct rcx_shape *s)
 
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
-    const int surplus = s->size - rcx_pow2_floor(s->size);
-    const int handed = s->size < 3 ? 0 : surplus < 2 ? 1 : 2;
+    const struct rcx_cost in =
+        rcx_halving_hand_out_cost(s, rcx_halving_handed(s->size));
     struct rcx_cost parts = rcx_halving_parts_cost(s);
 
     parts.combines = 0;
-    return rcx_cost_sum(
-        rcx_cost_sum(rcx_halving_hand_out_cost(s, handed), parts),
-        rcx_fold_out_cost(s));
+    return rcx_cost_sum(rcx_cost_sum(in, parts), rcx_fold_out_cost(s));
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)

@@ -257,6 +257,13 @@ struct rcx_cost rcx_halving_allgather_cost(int size, double count)
                              .volume = count * (size - 1) / size};
 }
 
+int rcx_halving_handed(int size)
+{
+    if (size < 3)
+        return 0;
+    return size - rcx_pow2_floor(size) < 2 ? 1 : 2;
+}
+
 struct rcx_cost rcx_halving_hand_out_cost(const struct rcx_shape *s,
                                           int messages)
 {

@@ -90,6 +90,10 @@ void rcx_halving_hand_out(struct rcx_builder *b, const struct rcx_halving *h,
  * the members that have them in their parts, at their places in vector. */
 void rcx_halving_hand_in(struct rcx_builder *b, const struct rcx_halving *h,
                          struct rcx_span block, struct rcx_span vector);
+/* How many blocks the slowest member sends on in the end, one after another,
+ * where near ranks exchange first. Folded, it is one of a pair, which is ready
+ * last; among binary blocks it is in the largest cube. */
+int rcx_halving_handed(int size);
 /* Return the cost of so many messages of a block, one after another. */
 struct rcx_cost rcx_halving_hand_out_cost(const struct rcx_shape *s,
                                           int messages);

@@ -14,18 +14,6 @@
  */
 #include "algo/phase/binary_blocks.h"
 
-/* Return how many blocks the slowest rank sends on in the end. It is the last
- * rank of the largest cube, which is ready last; in a single cube it is any
- * rank. */
-static int last_messages(int size)
-{
-    const int outside = size - rcx_pow2_floor(size);
-
-    if (outside == 0)
-        return size >= 4;
-    return outside == 1 ? 1 : 2;
-}
-
 static double smaller(double a, double b)
 {
     return a < b ? a : b;
@@ -39,7 +27,7 @@ static struct rcx_cost cost(const struct rcx_shape *s)
     const double block = (double)rcx_blocks_largest(&blocks);
     const struct rcx_cost up = rcx_binary_blocks_up_cost(s->size, s->size);
     const struct rcx_cost out =
-        rcx_halving_hand_out_cost(s, last_messages(s->size));
+        rcx_halving_hand_out_cost(s, rcx_halving_handed(s->size));
     const double rounds = up.rounds + out.rounds;
     const double most = rounds * (double)s->count;
 

@@ -17,11 +17,9 @@
 
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
-    const int surplus = s->size - rcx_pow2_floor(s->size);
-    const int handed = s->size < 3 ? 0 : surplus < 2 ? 1 : 2;
-
-    return rcx_cost_sum(rcx_halving_cost(s),
-                        rcx_halving_hand_out_cost(s, handed));
+    return rcx_cost_sum(
+        rcx_halving_cost(s),
+        rcx_halving_hand_out_cost(s, rcx_halving_handed(s->size)));
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)

@@ -9,15 +9,14 @@
  */
 #include "core/op/exact_fold.h"
 
+#include "core/op/isa_level.h"
+
 #include <float.h>
 #include <string.h>
 
 #ifdef __x86_64__
 #include <immintrin.h>
 #endif
-
-#define CAT_(a, b) a##b
-#define CAT(a, b) CAT_(a, b)
 
 /* Bytes of a vector. */
 #if defined(__AVX512F__)

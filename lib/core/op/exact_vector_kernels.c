@@ -7,18 +7,9 @@
  */
 #include "core/op/exact_term.h"
 #include "core/op/exact_vector.h"
+#include "core/op/isa_level.h"
 
 #include <string.h>
-
-#define CAT_(a, b) a##b
-#define CAT(a, b) CAT_(a, b)
-
-#if defined(__clang__)
-#pragma clang diagnostic ignored "-Wpass-failed"
-#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define INDEPENDENT _Pragma("GCC ivdep")
-#endif
 
 /* ---- Ranges -------------------------------------------------------------- */
 

@@ -20,6 +20,7 @@
 #include "core/op/kernels.h"
 
 #include "core/op/exact.h"
+#include "core/op/isa_level.h"
 #include "core/op/kernels_half.h"
 
 #include <stdbool.h>
@@ -30,25 +31,12 @@
 #include <immintrin.h>
 #endif
 
-#define CAT_(a, b) a##b
-#define CAT(a, b) CAT_(a, b)
-
 #define LEVEL_baseline 0
 #define LEVEL_avx2 1
 #define LEVEL_avx512 2
 #define LEVEL CAT(LEVEL_, RCX_KERNELS_ISA)
 
-/*
- * dst is the same as an operand or apart from it, so that no iteration depends
- * on another one: the loop may be vectorised without checking for overlap.
- */
-#if defined(__clang__)
-/* Some types have no vectors. */
-#pragma clang diagnostic ignored "-Wpass-failed"
-#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define INDEPENDENT _Pragma("GCC ivdep")
-#endif
+/* dst is the same as an operand or apart from it, so loops are INDEPENDENT. */
 
 /* Macros and tables from here on are laid out by hand. */
 /* clang-format off */

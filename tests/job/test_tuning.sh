@@ -2,16 +2,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The choice of the method of a call: rules, rcx_tune, rcx_info --explain.
-# Usage: test_tuning.sh RCXRUN RCX_PERF RCX_INFO RCX_TUNE TUNING.MD
+# Usage: test_tuning.sh RCXRUN RCX_PERF RCX_INFO RCX_TUNE RCX_SIM TUNING.MD
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "RCXRUN RCX_PERF RCX_INFO RCX_TUNE TUNING.MD" "$@"
+takes "RCXRUN RCX_PERF RCX_INFO RCX_TUNE RCX_SIM TUNING.MD" "$@"
 rcxrun=$(realpath "$1")
 perf=$(realpath "$2")
 info=$(realpath "$3")
 tune=$(realpath "$4")
-guide=$(realpath "$5")
+sim=$(realpath "$5")
+guide=$(realpath "$6")
 bound=(timeout -k 5 120)
 
 folder=$(mktemp -d)
@@ -87,6 +88,12 @@ run 0 "$rcxrun" -n 3 "$tune" -o "$folder/variants" -c bcast --min 64K --max 64K 
     --variants && says_nothing && run 0 env RCX_TUNING="$folder/variants" "$info" --explain bcast -n 3 --bytes 64K \
     && prints "by the rule in line 1 of $folder/variants\\|by RCX's rule"
 ok $? "parameters that are not the usual ones are tried, too"
+run 0 "$rcxrun" -n 4 --nodes 2 "$tune" --times "$folder/times" -c allgather,bcast "${quick[@]}" --min 16K --max 16K \
+    && says_nothing && head -n 1 "$folder/times" | grep -qxE 'machine far-alpha=[0-9.]+us far-beta=[0-9.]+ns' \
+    && grep -qE '^allgather 4 2 blocks [0-9]+ 16384 [0-9.]+ ring$' "$folder/times" \
+    && [ "$(grep -c ' 16384 ' "$folder/times")" -ge 10 ] \
+    && { "$sim" regret --times "$folder/times" || true; } | grep -q '^2 points, 0 without'
+ok $? "all times are written for rcx_sim regret, also of blocks that are longer together than --max"
 if command -v mpirun >/dev/null; then
     run 0 mpirun --allow-run-as-root --oversubscribe -n 2 "$tune" -o "$file" -c allreduce "${quick[@]}" \
         && [ "$(rules | grep -c '^allreduce ranks=2 nodes=1 per-node=2 ')" -ge 1 ]

@@ -331,6 +331,31 @@ run 2 "$sim" node -p 4 && says 'needs --machine' && run 2 "$sim" node --machine 
     && run 2 "$sim" node --machine "$tables/dev-2.node" -p 2 -c alltoallv && says 'no predictions'
 ok $? "wrong machines and options of node are errors"
 
+# --- regret ---
+
+cat >"$scratch/times" <<'END'
+# by hand: of two points, rules choose what is a quarter slower, and the best
+machine far-alpha=20us far-beta=8ns
+bcast 4 2 blocks 0 8 10.000 tree
+bcast 4 2 blocks 0 8 8.000 circulant:blocks=1
+bcast 4 2 blocks 0 64 10.000 tree
+bcast 4 2 blocks 0 64 11.000 circulant:blocks=1
+END
+echo 'bcast tree' >"$scratch/tree.rules"
+echo 'bcast scatter_allgather' >"$scratch/other.rules"
+run 0 "$sim" regret --times "$scratch/times" --rules "$scratch/tree.rules" && says_nothing \
+    && prints '^bcast .* 8 .* 1.25  tree -> circulant:blocks=1$' && prints '^bcast .* 64 .* 1.00  tree -> tree$' \
+    && prints '^2 points, 0 without a time of the choice; 50.0 % within 1.15; .* most 1.25$'
+ok $? "regret holds what rules choose against measured times"
+run 1 "$sim" regret --times "$scratch/times" --rules "$scratch/other.rules" && prints '^2 points, 2 without' \
+    && sed -i 's/ 8.000 / 6.000 /' "$scratch/times" && run 1 "$sim" regret --times "$scratch/times" --rules "$scratch/tree.rules" \
+    && prints 'most 1.67$'
+ok $? "and fails if there is no time of a choice, or one is above 1.5"
+echo 'bcast 4 3 blocks 0 8 10.000 tree' >>"$scratch/times"
+run 2 "$sim" regret --times "$scratch/times" && says 'not a line of rcx_tune --times: bcast 4 3' \
+    && run 2 "$sim" regret && says 'needs --times' && run 2 "$sim" regret --times "$scratch/no" && says 'No such file'
+ok $? "regret says what is no file of times"
+
 # --- table1 ---
 
 run 0 "$sim" table1 && says_nothing && lines '^ *[0-9]* [SMLX]' 23 && prints '^ 63 XL ring_latency  *6826.00 ' && lines '^  *[a-z]*_[a-z]*  *[0-9]' 69 \

@@ -75,6 +75,7 @@ static const struct sim_command commands[] = {
     {"load", "capRngtNkS", "8,16,64", false, false, sim_load},
     {"map", "capRemMoNABGskSCuU", "2..64", false, false, sim_map},
     {"node", "capReNmMouHxLWTKv", "16,64", false, true, sim_node},
+    {"regret", "ouIy", "1", false, false, sim_regret},
     {"table1", "", "1", false, false, sim_table1},
     {NULL, NULL, NULL, false, false, NULL},
 };

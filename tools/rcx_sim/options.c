@@ -263,6 +263,8 @@ static const struct option names[] = {
     {"best", no_argument, NULL, 'T'},
     {"counts", no_argument, NULL, 'K'},
     {"csv", no_argument, NULL, 'v'},
+    {"times", required_argument, NULL, 'I'},
+    {"usual", no_argument, NULL, 'y'},
     {"group", required_argument, NULL, 'g'},
     {"columns", required_argument, NULL, 't'},
     {"help", no_argument, NULL, 'h'},
@@ -333,6 +335,8 @@ static void parse_node(int option, const char *value, struct sim_options *o)
     case 'T': o->best = true; break;
     case 'K': o->counts = true; break;
     case 'v': o->csv = true; break;
+    case 'I': o->times = value; break;
+    case 'y': o->usual = true; break;
     }
 }
 

@@ -50,8 +50,10 @@ struct sim_options {
     enum node_placement placement;
     struct node_lane lane; /* of methods that are not chosen */
     bool best, counts, csv;
-    int group;   /* load: ranks of a group; 0: a torus instead */
-    int columns; /* load: of the torus; 0: a ring */
+    const char *times; /* regret: file of measured times; NULL: not given */
+    bool usual;        /* regret: prices of the usual machine */
+    int group;         /* load: ranks of a group; 0: a torus instead */
+    int columns;       /* load: of the torus; 0: a ring */
     struct rcx_heap *heap;
 };
 
@@ -69,6 +71,7 @@ int sim_cost(const struct sim_options *o);
 int sim_verify(const struct sim_options *o);
 int sim_draw(const struct sim_options *o);
 int sim_load(const struct sim_options *o);
+int sim_regret(const struct sim_options *o);
 int sim_map(const struct sim_options *o);
 int sim_node(const struct sim_options *o);
 int sim_table1(const struct sim_options *o);

@@ -17,7 +17,18 @@
 
 /* ---- The command line ---------------------------------------------------- */
 
-enum { SVG = 254, AGAIN, VARIANTS, MIN, MAX, FACTOR, ROUNDS, TIME, RATIO };
+enum {
+    SVG = 254,
+    TIMES,
+    AGAIN,
+    VARIANTS,
+    MIN,
+    MAX,
+    FACTOR,
+    ROUNDS,
+    TIME,
+    RATIO
+};
 
 static const char doc[] =
     "As in: rcxrun -n 4 rcx_tune -o my.tuning\n\n"
@@ -35,6 +46,8 @@ static const struct argp_option options[] = {
     {"output", 'o', "FILE", 0, "write rules to FILE", 0},
     {"svg", SVG, "FILE", 0,
      "draw the methods that the rules select for jobs like this one", 0},
+    {"times", TIMES, "FILE", 0,
+     "append the times of all methods to FILE, for rcx_sim regret", 0},
     {"variants", VARIANTS, NULL, 0,
      "also measure other parameters of algorithms, which takes longer", 0},
     {"again", AGAIN, NULL, 0, "also measure what FILE has rules for", 0},
@@ -143,6 +156,8 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         o->svg = text;
     else if (key == AGAIN)
         o->again = true;
+    else if (key == TIMES)
+        o->times = text;
     else if (key == VARIANTS)
         o->variants = true;
     else if (key == ARGP_KEY_ARG)
@@ -277,12 +292,14 @@ static rcx_status_t tune_coll(struct tune_job *job,
             break;
         t->regrets[t->points++] = regret_of(&points[i]);
         show_progress(job, 1, t->start_ns);
-        if (job->rank == 0)
+        if (job->rank == 0) {
             print_point(&points[i]);
+            good = good && tune_times_put(job, &points[i]);
+        }
         show_progress(job, (t->colls_done + (i + 1.0) / n) / t->colls,
                       t->start_ns);
     }
-    if (status == RCX_OK && job->options.path && job->rank == 0)
+    if (status == RCX_OK && good && job->options.path && job->rank == 0)
         good = tune_file_put(job, points, n);
     if (status == RCX_OK)
         status = agree(job, &good);
@@ -311,7 +328,9 @@ static rcx_status_t measure_machine(struct tune_job *job)
     if (status == RCX_OK && job->rank == 0)
         printf("# between nodes: a message %.2f us, a byte %.4f ns more\n",
                1e6 * far_alpha, 1e9 * far_beta);
-    if (status == RCX_OK && has_file)
+    if (status == RCX_OK && job->rank == 0)
+        goes_on = tune_times_put_machine(job, far_alpha, far_beta);
+    if (status == RCX_OK && has_file && goes_on)
         goes_on = tune_file_put_machine(job, far_alpha, far_beta);
     if (status == RCX_OK)
         status = agree(job, &goes_on);
@@ -354,12 +373,19 @@ static rcx_status_t tune(struct tune_job *job)
 
 /* ---- Begin and end ------------------------------------------------------- */
 
+/* Bytes of the longest vector. The shortest block is measured even if all
+ * blocks together are longer than --max. */
+static size_t most_bytes(const struct tune_options *o, int size)
+{
+    size_t most = o->most > TUNE_LONG ? o->most : TUNE_LONG;
+
+    return most > o->least * (size_t)size ? most : o->least * (size_t)size;
+}
+
 static rcx_status_t open_job(struct tune_job *job)
 {
-    const size_t most =
-        job->options.most > TUNE_LONG ? job->options.most : TUNE_LONG;
-    const size_t bytes = most + 64;
     const struct rcx_nodes *nodes;
+    size_t bytes;
     rcx_status_t status = rcx_init(NULL, &job->context);
 
     if (status != RCX_OK)
@@ -367,6 +393,7 @@ static rcx_status_t open_job(struct tune_job *job)
     job->world = rcx_world(job->context);
     job->rank = rcx_comm_rank(job->world);
     job->size = rcx_comm_size(job->world);
+    bytes = most_bytes(&job->options, job->size) + 64;
     job->in = calloc(1, bytes);
     job->out = calloc(1, bytes);
     if (!job->in || !job->out || !rcx_comm_map_nodes(job->world))

@@ -17,17 +17,23 @@
 #include "core/sched/price.h"
 #include "common/regret.h"
 
-/* A candidate that is slower than the fastest by this factor is timed no more.
+/* A candidate that is slower than the fastest by the first factor after some
+ * rounds, or by the second after one, is timed no more.
  * The best of many noisy medians is biased to a lucky candidate. So RCX's
  * choice and the fastest others are timed anew at the end, and only these times
  * count. */
-static const double hopeless = 1.5;
+static const double hopeless = 1.5, at_once = 4;
 enum { FAIR_ROUNDS = 2, FINALISTS = 4 };
 
-/* Segment lengths to try; 0: none. They have no price. A vector has at least
- * CUT_FROM segments. */
-static const size_t segments[] = {0, 64 << 10, 256 << 10};
-enum { SEGMENT_COUNT = sizeof segments / sizeof *segments, CUT_FROM = 2 };
+/* Segments to try. A vector has CUT_FROM to CUT_TO of them, or is whole. */
+static const struct cut {
+    size_t bytes; /* 0: the whole vector */
+    unsigned window;
+    bool is_variant; /* only with --variants */
+} cuts[] = {{0, 0, false},       {64 << 10, 2, false}, {256 << 10, 2, false},
+            {4 << 10, 2, true},  {16 << 10, 2, true},  {4 << 10, 4, true},
+            {16 << 10, 4, true}, {64 << 10, 4, true},  {256 << 10, 4, true}};
+enum { CUTS = sizeof cuts / sizeof *cuts, CUT_FROM = 2, CUT_TO = 64 };
 
 /* ---- Candidates ---------------------------------------------------------- */
 
@@ -105,6 +111,18 @@ static rcx_status_t add_candidate(struct tune_job *job,
     return status;
 }
 
+static bool is_tried(const struct tune_job *job, const struct tune_point *point,
+                     const struct cut *cut)
+{
+    const bool fits =
+        cut->bytes == 0 ||
+        (point->bytes >= CUT_FROM * cut->bytes &&
+         (!cut->is_variant || point->bytes <= CUT_TO * cut->bytes));
+
+    return fits && point->count < TUNE_CANDIDATES &&
+           (job->options.variants || !cut->is_variant);
+}
+
 static rcx_status_t add_segments(struct tune_job *job, struct tune_point *point,
                                  const struct rcx_algo *algo)
 {
@@ -113,15 +131,19 @@ static rcx_status_t add_segments(struct tune_job *job, struct tune_point *point,
 
     spec.algo = algo;
     rcx_params_reset(algo, spec.params);
-    for (int i = 0; i < SEGMENT_COUNT && status == RCX_OK; i++) {
+    for (int i = 0; i < CUTS && status == RCX_OK; i++) {
+        const struct cut *cut = &cuts[i];
         char rule[TUNE_METHOD];
 
-        if (point->count == TUNE_CANDIDATES ||
-            point->bytes < CUT_FROM * segments[i])
+        if (!is_tried(job, point, cut))
             continue;
-        spec.segment_bytes = segments[i];
-        snprintf(rule, sizeof rule, i ? "%s:segment=%zuK" : "%s", algo->name,
-                 segments[i] >> 10);
+        spec.segment_bytes = cut->bytes;
+        spec.window = cut->window;
+        snprintf(rule, sizeof rule,
+                 cut->window > 2 ? "%s:segment=%zuK,window=%u"
+                 : cut->bytes    ? "%s:segment=%zuK"
+                                 : "%s",
+                 algo->name, cut->bytes >> 10, cut->window);
         status = add_candidate(job, point, &spec, rule);
     }
     return status;
@@ -349,8 +371,8 @@ static rcx_status_t run_rounds(struct tune_job *job, struct tune_point *point)
     for (int round = 1; round <= job->options.rounds && status == RCX_OK;
          round++) {
         status = run_round(job, point);
-        if (round >= FAIR_ROUNDS)
-            leave_out(point, hopeless * point->candidates[point->best].seconds);
+        leave_out(point, (round >= FAIR_ROUNDS ? hopeless : at_once) *
+                             point->candidates[point->best].seconds);
     }
     return status;
 }

@@ -8,6 +8,7 @@
  *   measure.c  candidates of a point, and their times
  *   machine.c  the cost of messages between nodes
  *   file.c     rules, and their file
+ *   times.c    the file of all times
  *   map.c      a picture of the methods that the rules choose
  */
 #ifndef RCX_TOOLS_RCX_TUNE_RCX_TUNE_H
@@ -17,7 +18,7 @@
 #include "rcx_perf/rcx_perf.h"
 
 enum {
-    TUNE_CANDIDATES = 96,
+    TUNE_CANDIDATES = 192,
     TUNE_ROUNDS = 32,
     TUNE_SIZES = 64,
     TUNE_METHOD = 128,
@@ -25,10 +26,11 @@ enum {
 };
 
 struct tune_options {
-    const char *path; /* file of rules; NULL: none is written */
-    const char *svg;  /* file of the picture; NULL: none is drawn */
-    bool again;       /* also measure collectives that the file has rules for */
-    bool variants;    /* also try parameters with values other than the usual
+    const char *path;  /* file of rules; NULL: none is written */
+    const char *svg;   /* file of the picture; NULL: none is drawn */
+    const char *times; /* file to append all times to; NULL: none */
+    bool again;    /* also measure collectives that the file has rules for */
+    bool variants; /* also try parameters with values other than the usual
                          ones */
     size_t least, most;
     unsigned factor;
@@ -104,6 +106,12 @@ bool tune_file_put(const struct tune_job *job, const struct tune_point points[],
 bool tune_file_has_machine(const struct tune_job *job);
 bool tune_file_put_machine(const struct tune_job *job, double far_alpha,
                            double far_beta);
+
+/* Append the times of all candidates of a point to the file of --times. False:
+ * it failed, which is printed. */
+bool tune_times_put(const struct tune_job *job, const struct tune_point *point);
+bool tune_times_put_machine(const struct tune_job *job, double far_alpha,
+                            double far_beta);
 
 /* Draw the picture of --svg. Returns the exit status. */
 int tune_map(const struct tune_job *job);

@@ -254,6 +254,16 @@ static bool parse_machine(char *rest, struct rcx_machine *m,
     return true;
 }
 
+bool rcx_tuning_machine(char *text, struct rcx_machine *m,
+                        struct rcx_refusal *r)
+{
+    char *rest = text;
+    const char *word = strtok_r(text, blanks, &rest);
+
+    *r = (struct rcx_refusal){.valid = ""};
+    return word && strcmp(word, "machine") == 0 && parse_machine(rest, m, r);
+}
+
 /* ---- Parsing of a line --------------------------------------------------- */
 
 enum { NO_RULE, IS_RULE, WRONG };

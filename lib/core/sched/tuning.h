@@ -52,6 +52,11 @@ rcx_status_t rcx_tuning_open(struct rcx_tuning *t, struct rcx_heap *heap,
                              const char *path, struct rcx_refusal *r);
 void rcx_tuning_close(struct rcx_tuning *t, struct rcx_heap *heap);
 
+/* Parse "machine NAME=TIME ..." into *m, which keeps what it does not name.
+ * Overwrites text. False: it is not valid, and r says why. */
+bool rcx_tuning_machine(char *text, struct rcx_machine *m,
+                        struct rcx_refusal *r);
+
 /* Return the first rule behind last (NULL: of all rules) whose conditions the
  * call meets; NULL: there is none. */
 const struct rcx_rule *rcx_tuning_next(const struct rcx_tuning *t,

@@ -67,6 +67,8 @@ static void a_setting_that_changes_messages_changes_its_hash(void **state)
         {"RCX_REDUCE_SCATTER", {"pairwise", "ring", "ring:segment=1"}},
         {"RCX_ORDER", {"rank", "canonical"}},
         {"RCX_CHECK", {"full"}},
+        {"RCX_MACHINE", {"usual", "far-alpha=1us", "far-alpha=2us",
+                         "far-alpha=2us,far-beta=1ns"}},
         {"RCX_SHM", {"ring=1M", "chunk=1M", "eager=8K", "direct=off", "cma=off",
                      "polls=40"}},
     };

@@ -350,14 +350,15 @@ static void an_unterminated_network_name_is_cut_off(void **state)
 
 /* ---- Settings ------------------------------------------------------------ */
 
-static const char *const names[] = {"RCX_ALLREDUCE",      "RCX_REDUCE",
-                                    "RCX_REDUCE_SCATTER", "RCX_ORDER",
-                                    "RCX_CHECK",          "RCX_SHM"};
+static const char *const names[] = {
+    "RCX_ALLREDUCE", "RCX_REDUCE", "RCX_REDUCE_SCATTER", "RCX_ORDER",
+    "RCX_CHECK",     "RCX_SHM",    "RCX_MACHINE"};
 
 /* Change a setting from its value after open_all(). */
 static void differ(struct rcx_config *config, const char *name)
 {
     config->shm.polls = strcmp(name, "RCX_SHM") == 0;
+    config->measures_network = strcmp(name, "RCX_MACHINE") == 0;
     if (strcmp(name, "RCX_ORDER") == 0)
         config->order = RCX_ORDER_RANK;
     if (strcmp(name, "RCX_CHECK") == 0)

@@ -121,6 +121,7 @@ static void end_point(struct held *h)
 
 static void take_line(struct held *h, char *text)
 {
+    static const char machine[] = "machine ";
     const struct sim_options *o = h->o;
     struct times_line line;
     struct rcx_refusal refusal;
@@ -128,9 +129,10 @@ static void take_line(struct held *h, char *text)
     text[strcspn(text, "\n")] = '\0';
     if (text[0] == '#' || text[0] == '\0')
         return;
-    if (strncmp(text, "machine", strlen("machine")) == 0) {
+    if (strncmp(text, machine, strlen(machine)) == 0) {
         end_point(h);
-        if (!o->usual && !rcx_tuning_machine(text, &h->machine, &refusal))
+        if (!o->usual &&
+            !rcx_tuning_machine(text + strlen(machine), &h->machine, &refusal))
             sim_refuse("--times %s: %s", o->times, refusal.valid);
         return;
     }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "core/api/arguments.h"
+#include "core/api/network.h"
 #include "core/run/context/context.h"
 #include "core/run/context/finalize.h"
 #include "core/run/wait/enter.h"
@@ -28,7 +29,16 @@ rcx_status_t rcx_init(const rcx_params_t *params, rcx_context_t **context_p)
                                            .heap_budget = UINT64_MAX,
                                            .layout = RCX_TAG_LAYOUT};
 
-    return rcx_context_create(params, &source, context_p);
+    rcx_status_t status = rcx_context_create(params, &source, context_p);
+
+    if (status != RCX_OK)
+        return status;
+    status = rcx_network_measure(*context_p);
+    if (status != RCX_OK) {
+        rcx_context_destroy(*context_p);
+        *context_p = NULL;
+    }
+    return status;
 }
 
 rcx_status_t rcx_get_id(const char *address, rcx_id_t *id_p)

@@ -211,9 +211,8 @@ static bool parse_method(const char *text, struct rcx_rule *rule,
 
 /* ---- Parsing of a machine ------------------------------------------------ */
 
-/* Parse "NAME=TIME ..." into *m. False: it is not valid, and r says why. */
-static bool parse_machine(char *rest, struct rcx_machine *m,
-                          struct rcx_refusal *r)
+bool rcx_tuning_machine(char *text, struct rcx_machine *m,
+                        struct rcx_refusal *r)
 {
     static const char *const names[] = {
         "alpha",     "tell",        "share",        "beta",        "gamma",
@@ -233,15 +232,16 @@ static bool parse_machine(char *rest, struct rcx_machine *m,
                               &link[RCX_LEVEL_NUMA].beta,
                               &link[RCX_LEVEL_CACHE].alpha,
                               &link[RCX_LEVEL_CACHE].beta};
-    char *word, *value;
+    char *word, *value, *rest = text;
     int i;
 
+    *r = (struct rcx_refusal){.valid = ""};
     snprintf(
         r->valid, sizeof r->valid,
         "machine: valid are alpha, beta, gamma, tell, share, and with far-, socket-, numa- "
         "or cache- before them alpha and beta = a time such as 0.4us, "
         "0.15ns");
-    while ((word = strtok_r(NULL, blanks, &rest))) {
+    while ((word = strtok_r(NULL, " \t\r,", &rest))) {
         value = strchr(word, '=');
         if (!value)
             return false;
@@ -254,23 +254,13 @@ static bool parse_machine(char *rest, struct rcx_machine *m,
     return true;
 }
 
-bool rcx_tuning_machine(char *text, struct rcx_machine *m,
-                        struct rcx_refusal *r)
-{
-    char *rest = text;
-    const char *word = strtok_r(text, blanks, &rest);
-
-    *r = (struct rcx_refusal){.valid = ""};
-    return word && strcmp(word, "machine") == 0 && parse_machine(rest, m, r);
-}
-
 /* ---- Parsing of a line --------------------------------------------------- */
 
 enum { NO_RULE, IS_RULE, WRONG };
 
 /* Parse "COLLECTIVE [CONDITION=VALUE ...] METHOD [# ...]" into *rule, or
- * "machine [NAME=TIME ...]" into *m. Overwrites line. WRONG: r says why. */
-static int parse_line(char *line, struct rcx_rule *rule, struct rcx_machine *m,
+ * "machine [NAME=TIME ...]" into t->machine. Overwrites line. WRONG: r says why. */
+static int parse_line(char *line, struct rcx_rule *rule, struct rcx_tuning *t,
                       struct rcx_refusal *r)
 {
     char *rest = line, *word, *next;
@@ -280,8 +270,10 @@ static int parse_line(char *line, struct rcx_rule *rule, struct rcx_machine *m,
     word = strtok_r(line, blanks, &rest);
     if (!word)
         return NO_RULE;
-    if (strcmp(word, "machine") == 0)
-        return parse_machine(rest, m, r) ? NO_RULE : WRONG;
+    if (strcmp(word, "machine") == 0) {
+        t->has_machine = true;
+        return rcx_tuning_machine(rest, &t->machine, r) ? NO_RULE : WRONG;
+    }
     *rule = (struct rcx_rule){.ranks = all,
                               .nodes = all,
                               .levels = all,
@@ -316,9 +308,10 @@ static uint64_t hash_of(uint64_t hash, const struct rcx_rule *rule)
     return rcx_hash(hash, rcx_method_hash(&rule->spec));
 }
 
-static uint64_t hash_of_machine(uint64_t hash, const struct rcx_machine *m)
+uint64_t rcx_machine_hash(const struct rcx_machine *m)
 {
-    uint64_t bits[sizeof *m / sizeof(uint64_t)]; /* its numbers, as integers */
+    uint64_t hash = 0,
+             bits[sizeof *m / sizeof(uint64_t)]; /* its numbers, as integers */
 
     memcpy(bits, m, sizeof bits);
     for (size_t i = 0; i < sizeof bits / sizeof *bits; i++)
@@ -345,7 +338,7 @@ static rcx_status_t add(struct rcx_tuning *t, char *text, bool is_users,
 
     for (int number = 1; (line = strsep(&text, "\n")); number++) {
         struct rcx_rule *rule = &t->rules[t->count];
-        const int kind = parse_line(line, rule, &t->machine, r);
+        const int kind = parse_line(line, rule, t, r);
 
         if (kind == WRONG) {
             char valid[sizeof r->valid];
@@ -364,7 +357,7 @@ static rcx_status_t add(struct rcx_tuning *t, char *text, bool is_users,
     }
     if (is_users &&
         memcmp(&t->machine, &rcx_machine_usual, sizeof t->machine) != 0)
-        t->hash = hash_of_machine(t->hash, &t->machine);
+        t->hash = rcx_hash(t->hash, rcx_machine_hash(&t->machine));
     return RCX_OK;
 }
 
@@ -426,6 +419,7 @@ static rcx_status_t add_all(struct rcx_tuning *t, struct rcx_heap *heap,
         status = add(t, text, true, r);
     if (status != RCX_OK) { /* the user's file is ignored completely */
         t->machine = rcx_machine_usual;
+        t->has_machine = false;
         t->count = 0;
         t->hash = 0;
     }

@@ -35,6 +35,7 @@ struct rcx_tuning {
     struct rcx_rule *rules; /* in the order of trial */
     int count;
     struct rcx_machine machine; /* by which algorithms are priced */
+    bool has_machine;           /* the user's file says so */
     uint64_t hash; /* of the user's rules, and of machine if it is not the usual
                       one; 0: no user's rules */
 };
@@ -52,8 +53,11 @@ rcx_status_t rcx_tuning_open(struct rcx_tuning *t, struct rcx_heap *heap,
                              const char *path, struct rcx_refusal *r);
 void rcx_tuning_close(struct rcx_tuning *t, struct rcx_heap *heap);
 
-/* Parse "machine NAME=TIME ..." into *m, which keeps what it does not name.
- * Overwrites text. False: it is not valid, and r says why. */
+/* Equal machines of different processes have the same hash. */
+uint64_t rcx_machine_hash(const struct rcx_machine *m);
+
+/* Parse "NAME=TIME ...", by blanks or commas, into *m, which keeps what is not
+ * named. Overwrites text. False: it is not valid, and r says why. */
 bool rcx_tuning_machine(char *text, struct rcx_machine *m,
                         struct rcx_refusal *r);
 

@@ -322,6 +322,7 @@ rcx_status_t rcx_context_create(const rcx_params_t *params,
             rcx_config_load(&context->config, &context->heap, &context->log);
     if (status == RCX_ERR_CONFIG) /* handled after connect() */
         status = RCX_OK;
+    context->machine = context->config.tuning.machine;
     context->registry =
         (struct rcx_registry){.heap = &context->heap,
                               .log = &context->log,

@@ -138,6 +138,20 @@ static bool parse_dump(const char *text, struct rcx_config *config)
     return parse_path(text, config->dump);
 }
 
+static bool parse_machine(const char *text, struct rcx_config *config)
+{
+    struct rcx_machine machine;
+    char copy[RCX_CONFIG_PATH];
+
+    config->measures_network = strcmp(text, "auto") == 0;
+    if (!parse_path(config->measures_network ? "none" : text, config->machine))
+        return false;
+    if (strcmp(text, "usual") == 0)
+        config->machine[0] = '\0';
+    return rcx_tuning_machine(strcpy(copy, config->machine), &machine,
+                              &config->refusal);
+}
+
 static bool parse_tuning(const char *text, struct rcx_config *config)
 {
     return parse_path(text, config->tuning_path);
@@ -192,8 +206,7 @@ static bool parse_allow_singleton(const char *text, struct rcx_config *config)
     return i >= 0;
 }
 
-/* The bootstrap reads and checks these variables: what is valid depends on the
- * other ones, and on the parameters of rcx_init(). */
+/* The bootstrap reads these variables: what is valid depends on others. */
 static bool parse_start(const char *text, struct rcx_config *config)
 {
     (void)text;
@@ -217,6 +230,12 @@ static const struct rcx_option others[] = {
          "file of rules by which methods are chosen, as rcx_tune writes them, "
          "before RCX's own rules",
      .parse = parse_tuning},
+    {.name = "RCX_MACHINE",
+     .fallback = "auto",
+     .values = "auto, usual, or prices: far-alpha=20us,far-beta=8ns",
+     .doc = "prices by which methods are chosen; auto: those between nodes are "
+            "measured at start, for calls whose results do not depend on them",
+     .parse = parse_machine},
     {.name = "RCX_WAIT",
      .fallback = "auto",
      .values = "auto, poll, yield or block",
@@ -512,12 +531,15 @@ rcx_status_t rcx_config_load(struct rcx_config *config, struct rcx_heap *heap,
 {
     const rcx_status_t status = rcx_tuning_open(
         &config->tuning, heap, config->tuning_path, &config->refusal);
+    struct rcx_refusal unused; /* they have been parsed before */
 
+    config->measures_network &= !config->tuning.has_machine;
     if (status == RCX_ERR_CONFIG)
         note(config, RCX_CONFIG_ERRORS, "RCX_TUNING=%s: %s%s",
              config->tuning_path, config->refusal.valid, config->refusal.guess);
     else if (status != RCX_OK)
         rcx_fail(log, status, "no memory for the rules of methods");
+    rcx_tuning_machine(config->machine, &config->tuning.machine, &unused);
     return status;
 }
 
@@ -564,12 +586,14 @@ void rcx_config_hash(const struct rcx_config *config,
         config->check == RCX_CHECK_FULL; /* affects messages */
     hashes[RCX_COLL_COUNT + 2] = config->tuning.hash;
     hashes[RCX_COLL_COUNT + 3] = rcx_shm_settings_hash(&config->shm);
+    hashes[RCX_COLL_COUNT + 4] = rcx_hash(
+        config->measures_network, rcx_machine_hash(&config->tuning.machine));
 }
 
 const char *rcx_config_shared_name(int setting)
 {
     static const char *const names[] = {"RCX_ORDER", "RCX_CHECK", "RCX_TUNING",
-                                        "RCX_SHM"};
+                                        "RCX_SHM", "RCX_MACHINE"};
 
     return setting < RCX_COLL_COUNT ? rcx_colls[setting].variable
                                     : names[setting - RCX_COLL_COUNT];

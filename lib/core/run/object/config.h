@@ -29,6 +29,8 @@ struct rcx_config {
     struct rcx_method_spec spec[RCX_COLL_COUNT];
     char tuning_path[RCX_CONFIG_PATH]; /* empty: built-in rules only */
     struct rcx_tuning tuning;          /* its content, once loaded */
+    char machine[RCX_CONFIG_PATH];     /* prices that are set; empty: none */
+    bool measures_network;             /* no prices are set */
     rcx_order_t order;
     bool order_is_set;
     enum rcx_wait wait;
@@ -109,10 +111,10 @@ uint64_t rcx_config_lines_hash(const struct rcx_config *config,
 /*
  * Settings that decide which messages are sent, and so must be equal on all
  * ranks: a hash of each, and the name of its variable; NULL: none, it is equal
- * everywhere. First the methods by enum rcx_coll, then order, check, rules, and
- * shared memory.
+ * everywhere. First the methods by enum rcx_coll, then order, check, rules,
+ * shared memory, and prices.
  */
-enum { RCX_SHARED_SETTINGS = RCX_COLL_COUNT + 4 };
+enum { RCX_SHARED_SETTINGS = RCX_COLL_COUNT + 5 };
 void rcx_config_hash(const struct rcx_config *config,
                      uint64_t hashes[RCX_SHARED_SETTINGS]);
 const char *rcx_config_shared_name(int setting);

@@ -399,16 +399,28 @@ static struct rcx_method_spec forced_of(const struct rcx_config *config,
     return spec;
 }
 
+/* Whether all algorithms that keep the order level give the same bits, so that
+ * another run may choose another one. */
+static bool keeps_bits(const struct rcx_program *e, rcx_order_t needed)
+{
+    return !rcx_colls[e->call.coll].reduces || e->combine.exact ||
+           needed == RCX_ORDER_CANONICAL;
+}
+
 static rcx_status_t choose(const struct rcx_comm *comm, struct rcx_program *e,
                            struct rcx_shape *shape)
 {
     const struct rcx_context *context = comm->context;
     const uint64_t window = rcx_tag_sequence_window(&context->layout) / 2;
     const struct rcx_method_spec forced = forced_of(&context->config, &e->call);
-    const rcx_status_t status = rcx_method_choose(
-        shape, rcx_combine_order(&e->combine, context->config.order), &forced,
-        &context->config.tuning, &context->log, &e->method);
+    const rcx_order_t needed =
+        rcx_combine_order(&e->combine, context->config.order);
+    rcx_status_t status;
 
+    if (keeps_bits(e, needed))
+        shape->machine = &context->machine;
+    status = rcx_method_choose(shape, needed, &forced, &context->config.tuning,
+                               &context->log, &e->method);
     if (status != RCX_OK)
         return status;
     memcpy(shape->params, e->method.params, sizeof shape->params);

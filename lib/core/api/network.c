@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The network between nodes: rank 0 and the first rank of another node exchange
+ * messages, and all ranks agree on what rank 0 has measured. The result is
+ * rounded to powers of the square root of 2, so that most runs have the same.
+ */
+#include "core/api/network.h"
+
+#include <math.h>
+
+#include "core/base/clock.h"
+
+/*
+ * A short message: the quickest of SHORT_TRIPS counts. A byte: of two long
+ * messages one after the other, the second one's time counts, as a shaper lets
+ * the first bytes after a pause pass at a higher rate. They get longer until
+ * one takes long_seconds, or is LONGEST. Then the quickest of LONG_TRIPS
+ * counts, unless one takes most_seconds.
+ */
+enum { SHORT = 8, SHORT_TRIPS = 16, LONG_TRIPS = 3 };
+enum { LONG = 96 << 10, LONGEST = 8 * LONG };
+static const double long_seconds = 0.3e-3, most_seconds = 1.5e-3;
+enum { TAG = 0 };
+
+/* ---- What ranks agree on ------------------------------------------------- */
+
+/* The word of an agreement is the AND of all words. Each price is one byte of
+ * it, a power of sqrt(2) of its unit; all bits set: not known. */
+enum { BITS = 8, UNKNOWN = (1 << BITS) - 1, ALPHA = 0, BETA = BITS };
+static const double alpha_unit = 1e-9, beta_unit = 1e-15;
+
+static const double root = 1.41421356237309505; /* of 2 */
+
+static double seconds_of(uint64_t power, double unit)
+{
+    while (power-- > 0)
+        unit *= root;
+    return unit;
+}
+
+/* The nearest power. */
+static uint64_t power_of(double seconds, double unit)
+{
+    uint64_t power = 0;
+
+    while (power < UNKNOWN - 1 &&
+           seconds_of(2 * power + 1, unit) < seconds * seconds / unit)
+        power++;
+    return power;
+}
+
+static bool is_known(uint64_t word)
+{
+    return (word >> ALPHA & UNKNOWN) != UNKNOWN &&
+           (word >> BETA & UNKNOWN) != UNKNOWN;
+}
+
+/* ---- Messages ------------------------------------------------------------ */
+
+/* Between rank 0 and peer. */
+struct pair {
+    rcx_comm_t *comm;
+    int peer;
+    char *buffer; /* of LONGEST bytes */
+    char reply[SHORT];
+};
+
+static double seconds_since(uint64_t start_ns)
+{
+    return 1e-9 * (double)(rcx_now_ns() - start_ns);
+}
+
+/* Reply to all messages of rank 0, until an empty one comes. */
+static rcx_status_t echo(struct pair *p)
+{
+    rcx_recv_info_t got;
+    rcx_status_t status;
+
+    do {
+        status =
+            rcx_recv(p->buffer, LONGEST, RCX_BYTE, p->peer, TAG, p->comm, &got);
+        if (status == RCX_OK && got.count > 0)
+            status = rcx_send(p->reply, SHORT, RCX_BYTE, p->peer, TAG, p->comm);
+    } while (status == RCX_OK && got.count > 0);
+    return status;
+}
+
+/* Send two messages of so many bytes. Stores the times of both replies. */
+static rcx_status_t time_two(struct pair *p, size_t bytes, double seconds[2])
+{
+    const uint64_t start = rcx_now_ns();
+    rcx_request_t *sends[2] = {NULL, NULL};
+    rcx_status_t status = RCX_OK, sent;
+
+    for (int i = 0; i < 2 && status == RCX_OK; i++)
+        status = rcx_isend(p->buffer, bytes, RCX_BYTE, p->peer, TAG, p->comm,
+                           &sends[i]);
+    for (int i = 0; i < 2 && status == RCX_OK; i++) {
+        status =
+            rcx_recv(p->reply, SHORT, RCX_BYTE, p->peer, TAG, p->comm, NULL);
+        seconds[i] = seconds_since(start);
+    }
+    sent = rcx_wait_all(2, sends);
+    for (int i = 0; i < 2; i++)
+        if (sends[i])
+            rcx_request_free(&sends[i]);
+    return status == RCX_OK ? sent : status;
+}
+
+static rcx_status_t time_short(struct pair *p, double *alpha_p)
+{
+    rcx_status_t status = RCX_OK;
+
+    *alpha_p = INFINITY;
+    for (int i = 0; i < SHORT_TRIPS && status == RCX_OK; i++) {
+        const uint64_t start = rcx_now_ns();
+        double seconds;
+
+        status = rcx_send(p->buffer, SHORT, RCX_BYTE, p->peer, TAG, p->comm);
+        if (status == RCX_OK)
+            status = rcx_recv(p->reply, SHORT, RCX_BYTE, p->peer, TAG, p->comm,
+                              NULL);
+        seconds = 0.5 * seconds_since(start);
+        *alpha_p = seconds < *alpha_p ? seconds : *alpha_p;
+    }
+    return status;
+}
+
+/* The first reply may be late, so half of both is the least of the second. */
+static rcx_status_t time_second(struct pair *p, size_t bytes, double *seconds_p)
+{
+    double seconds[2] = {0, 0}, second;
+    const rcx_status_t status = time_two(p, bytes, seconds);
+
+    second = seconds[1] - seconds[0];
+    *seconds_p = second > 0.5 * seconds[1] ? second : 0.5 * seconds[1];
+    return status;
+}
+
+static rcx_status_t time_long(struct pair *p, double *beta_p)
+{
+    size_t bytes = LONG;
+    double second = 0, again;
+    rcx_status_t status = time_second(p, bytes, &second);
+
+    while (status == RCX_OK && second < long_seconds && bytes < LONGEST) {
+        bytes *= 2;
+        status = time_second(p, bytes, &second);
+    }
+    for (int i = 1; i < LONG_TRIPS && status == RCX_OK && second < most_seconds;
+         i++) {
+        status = time_second(p, bytes, &again);
+        second = again < second ? again : second;
+    }
+    *beta_p = second / (double)bytes;
+    return status;
+}
+
+static rcx_status_t time_network(struct pair *p, double *alpha_p,
+                                 double *beta_p)
+{
+    rcx_status_t status = time_short(p, alpha_p);
+
+    if (status == RCX_OK)
+        status = time_long(p, beta_p);
+    return status == RCX_OK
+               ? rcx_send(p->buffer, 0, RCX_BYTE, p->peer, TAG, p->comm)
+               : status;
+}
+
+/* ---- The context --------------------------------------------------------- */
+
+static int first_elsewhere(const struct rcx_nodes *nodes)
+{
+    int rank = 1;
+
+    while (nodes->node[rank] == nodes->node[0])
+        rank++;
+    return rank;
+}
+
+/* The word of this rank. Only rank 0's has prices, unless a message failed. */
+static uint64_t measure(struct rcx_context *context, int other)
+{
+    const int rank = context->boot->rank;
+    const struct rcx_machine *near = &context->machine;
+    struct pair p = {.comm = context->internal, .peer = rank ? 0 : other};
+    double alpha = 0, beta = 0;
+    rcx_status_t status = RCX_ERR_NOMEM;
+
+    if (rank != 0 && rank != other)
+        return UINT64_MAX;
+    p.buffer = rcx_heap_zalloc(&context->heap, LONGEST);
+    if (p.buffer)
+        status = rank ? echo(&p) : time_network(&p, &alpha, &beta);
+    rcx_heap_free(&context->heap, p.buffer);
+    if (rank != 0 || status != RCX_OK)
+        return UINT64_MAX;
+    return UINT64_MAX << 2 * BITS |
+           power_of(alpha - near->alpha, alpha_unit) << ALPHA |
+           power_of(beta - near->beta, beta_unit) << BETA;
+}
+
+static bool is_near(double a, double b)
+{
+    return a < 4 * b && b < 4 * a;
+}
+
+static void tell(struct rcx_context *context, int other, double ms)
+{
+    const struct rcx_link *is = &context->machine.link[RCX_LEVEL_NODE];
+    const struct rcx_link *usual =
+        &context->config.tuning.machine.link[RCX_LEVEL_NODE];
+
+    if (context->boot->rank != 0)
+        return;
+    rcx_info(&context->log,
+             "the network between ranks 0 and %d: "
+             "far-alpha=%.3gus,far-beta=%.3gns, measured in %.1f ms",
+             other, 1e6 * is->alpha, 1e9 * is->beta, ms);
+    if (!is_near(is->alpha, usual->alpha) || !is_near(is->beta, usual->beta))
+        rcx_info(&context->log,
+                 "reductions whose bits depend on the algorithm are chosen for "
+                 "far-alpha=%.3gus,far-beta=%.3gns, so that all runs have the "
+                 "same: RCX_MACHINE, or a file of rcx_tune, tells them this "
+                 "network",
+                 1e6 * usual->alpha, 1e9 * usual->beta);
+}
+
+rcx_status_t rcx_network_measure(struct rcx_context *context)
+{
+    const struct rcx_nodes *nodes = rcx_nodes_linked(context->nodes);
+    const uint64_t begin_ns = rcx_now_ns();
+    struct rcx_link *far = &context->machine.link[RCX_LEVEL_NODE];
+    rcx_status_t status;
+    uint64_t word;
+    int other;
+
+    if (!nodes || !context->config.measures_network)
+        return RCX_OK;
+    other = first_elsewhere(nodes);
+    word = measure(context, other);
+    status =
+        rcx_comm_agree(context->internal, &word, context->config.timeout_ns);
+    context->is_told = false; /* the user has seen no error */
+    if (status != RCX_OK || !is_known(word))
+        return status;
+    far->alpha = seconds_of(word >> ALPHA & UNKNOWN, alpha_unit);
+    far->beta = seconds_of(word >> BETA & UNKNOWN, beta_unit);
+    tell(context, other, 1e-6 * (double)(rcx_now_ns() - begin_ns));
+    return RCX_OK;
+}

@@ -43,6 +43,7 @@
     X(rcx_reduce_scatter_reduce_then_scatter)                                  \
     X(rcx_reduce_scatter_binary_blocks)                                        \
     X(rcx_reduce_scatter_circulant)                                            \
+    X(rcx_reduce_scatter_mixed_radix)                                          \
     X(rcx_reduce_scatter_factorized)                                           \
     X(rcx_reduce_scatter_pat)                                                  \
     X(rcx_reduce_scatter_swing)                                                \

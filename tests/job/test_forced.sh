@@ -49,6 +49,7 @@ for ((k = 0; k < most; k++)); do
 done
 job 3 RCX_ALLREDUCE=ring:segment=8K,window=4
 job 4 RCX_REDUCE=binomial:segment=1K,window=8
+job 4 RCX_ALLREDUCE=factorized:radix=4 RCX_REDUCE_SCATTER=mixed_radix:radix=4
 
 # Five ranks bound to two cores, with a map of ranks to cores. A variable
 # without hierarchical would be rejected, so only those with it are set.

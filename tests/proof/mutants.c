@@ -414,9 +414,9 @@ static bool is_excused(const struct proof_case *c,
     case MUTATION_SWAP_OPERANDS:
         *excuse_p = EXCUSE_COMMUTES;
         return report->stated < RCX_ORDER_RANK;
-    case MUTATION_SWAP_MESSAGES: /* in a phase of a better level */
+    case MUTATION_SWAP_MESSAGES: /* in a phase or step of a better level */
         *excuse_p = EXCUSE_COMMUTES;
-        return c->algo->is_by_nodes && report->stated < RCX_ORDER_RANK;
+        return report->stated < RCX_ORDER_RANK;
     case MUTATION_REPEAT_STEP:
         *excuse_p = EXCUSE_IDEMPOTENT;
         return is_idempotent(c, making);

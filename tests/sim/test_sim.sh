@@ -312,7 +312,7 @@ node -c allreduce -p 64 --min 1M --max 1M --counts -a hierarchical:leaders=8,bet
 ok $? "node counts the data over the links of a level: 2 (g-1)/g of them for an allreduce by shares"
 
 node -c reduce -p 16 --min 8 --max 8 --best --lane once --many-way --csv --placement scatter && lines '^epyc-64,scatter,reduce,16,8,' 3 \
-    && prints ',copies,0,chosen,.*,1,"binomial"$' && prints ',once,1,best,'
+    && prints ',copies,0,chosen,.*,1,"factorized:b=1024,ring_max=3,radix=4"$' && prints ',once,1,best,'
 ok $? "node finds the best method, and writes CSV"
 
 bad=0

@@ -17,7 +17,7 @@ static struct rcx_factorized setting(const struct rcx_shape *s)
 {
     return (struct rcx_factorized){.group = rcx_group_all(s),
                                    .b = s->params[B],
-                                   .protocol =
+                                   .how.protocol =
                                        (enum rcx_protocol)s->params[PROTOCOL]};
 }
 

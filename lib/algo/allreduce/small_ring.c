@@ -18,7 +18,7 @@ enum { B }; /* parameters */
 static struct rcx_factorized setting(const struct rcx_shape *s)
 {
     return (struct rcx_factorized){
-        .group = rcx_group_all(s), .b = s->params[B], .ring_max = INT_MAX};
+        .group = rcx_group_all(s), .b = s->params[B], .how.ring_max = INT_MAX};
 }
 
 static rcx_order_t order(const struct rcx_shape *s)

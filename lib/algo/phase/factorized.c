@@ -161,6 +161,13 @@ static void ring_to(struct walk *w, const struct rcx_group *g, int root)
     }
 }
 
+/* Whether each member of a step sends to each other one. */
+static bool is_direct(const struct rcx_factorized *f,
+                      const struct rcx_meeting *m)
+{
+    return m->kind == RCX_MEETING_SWAP && m->size <= f->how.radix;
+}
+
 static void ring(struct walk *w)
 {
     const struct rcx_factorized_round *round = w->round;
@@ -172,6 +179,8 @@ static void ring(struct walk *w)
                                     part_of(round, g.rank));
     else if (round->only != RCX_FACTORIZED_ALL)
         ring_to(w, &g, round->only);
+    else if (is_direct(w->f, &round->meeting))
+        rcx_pairwise_allreduce(w->b, &g, held(w, round->part), round->part);
     else
         rcx_bruck_allreduce(w->b, &g, held(w, round->part), round->part);
     w->held = w->result;
@@ -252,10 +261,8 @@ void rcx_factorized_reduce(struct rcx_builder *b,
     stack->depth = 0;
     if (f->group.size == 1)
         rcx_step_copy(b, result, operand);
-    rcx_rounds_begin(&mine, f->group.size, f->group.rank, f->ring_max,
-                     f->protocol);
-    rcx_rounds_begin(&other, f->group.size, all ? 0 : root, f->ring_max,
-                     f->protocol);
+    rcx_rounds_begin(&mine, f->group.size, f->group.rank, &f->how);
+    rcx_rounds_begin(&other, f->group.size, all ? 0 : root, &f->how);
     while (rcx_rounds_next(&mine, &m)) {
         const int root_group = other.group;
 
@@ -299,9 +306,11 @@ static void swap_back(const struct route *r)
     const struct rcx_group g = ring_of(r->b->shape, r->f, r->round);
     const struct rcx_blocks blocks = {.count = r->round->part.count,
                                       .n = g.size};
+    const bool direct = is_direct(r->f, &r->round->meeting);
 
     if (r->round->splits)
-        rcx_bruck_allgather(r->b, &g, &blocks, 2, r->round->part);
+        rcx_bruck_allgather(r->b, &g, &blocks, direct ? g.size : 2,
+                            r->round->part);
 }
 
 /* Without a split, p1 sends the result to p2. With a split this is the 3-2 step
@@ -410,6 +419,39 @@ static struct rcx_blocks parts_of(const struct rcx_meeting *m, size_t part)
     return (struct rcx_blocks){.count = (size_t)ways(m) * part, .n = ways(m)};
 }
 
+/* A message beside others takes time of both of its ranks. In a step in which
+ * all send and receive as much, a rank pays for both ends, which leaves half of
+ * the saving, as the node model has it. */
+static void halve_saved_rounds(struct rcx_cost *c)
+{
+    c->saved.rounds /= 2;
+}
+
+static struct rcx_cost whole_cost(const struct rcx_factorized *f,
+                                  const struct rcx_meeting *m, double part)
+{
+    struct rcx_cost c;
+
+    if (!is_direct(f, m))
+        return rcx_bruck_allreduce_cost(ways(m), part);
+    c = rcx_pairwise_allreduce_cost(m->size, part);
+    halve_saved_rounds(&c);
+    return c;
+}
+
+static struct rcx_cost back_cost(const struct rcx_factorized *f,
+                                 const struct rcx_meeting *m,
+                                 const struct rcx_blocks *parts)
+{
+    struct rcx_cost c;
+
+    if (!is_direct(f, m))
+        return rcx_bruck_allgather_cost(parts, 2);
+    c = rcx_bruck_allgather_cost(parts, m->size);
+    halve_saved_rounds(&c);
+    return c;
+}
+
 static void charge_gather(struct rcx_cost *c, const struct rcx_meeting *m,
                           bool split, double part)
 {
@@ -437,8 +479,7 @@ struct rcx_cost rcx_factorized_cost(const struct rcx_factorized *f,
     size_t parts = 1;
     bool is_late = false;
 
-    rcx_rounds_begin(&r, f->group.size, all ? 0 : root, f->ring_max,
-                     f->protocol);
+    rcx_rounds_begin(&r, f->group.size, all ? 0 : root, &f->how);
     while (rcx_rounds_next(&r, &m)) {
         const bool split = splits(f, s, &m, parts);
         struct rcx_blocks blocks;
@@ -451,9 +492,9 @@ struct rcx_cost rcx_factorized_cost(const struct rcx_factorized *f,
         /* all vectors to one place take as long as a pairwise exchange */
         c = rcx_cost_sum(c, split || !all
                                 ? rcx_pairwise_reduce_scatter_cost(&blocks)
-                                : rcx_bruck_allreduce_cost(ways(&m), part));
+                                : whole_cost(f, &m, part));
         if (back && split)
-            c = rcx_cost_sum(c, rcx_bruck_allgather_cost(&blocks, 2));
+            c = rcx_cost_sum(c, back_cost(f, &m, &blocks));
         else if (!all)
             charge_gather(&c, &m, split, part);
         if (r.units > 0 && !is_late) {
@@ -468,15 +509,15 @@ rcx_order_t rcx_factorized_order(const struct rcx_factorized *f)
 {
     struct rcx_meeting m;
     struct rcx_rounds r;
-    int rings = 0;
+    bool is_odd = false; /* a step before was no power of two */
 
-    rcx_rounds_begin(&r, f->group.size, 0, f->ring_max, f->protocol);
+    rcx_rounds_begin(&r, f->group.size, 0, &f->how);
     while (rcx_rounds_next(&r, &m)) {
-        if (m.kind != RCX_MEETING_SWAP)
+        if (m.kind != RCX_MEETING_SWAP || is_odd)
             return RCX_ORDER_UNIFORM;
-        rings += m.size > 2;
+        is_odd = m.size != rcx_pow2_floor(m.size);
     }
-    return rings > 1 ? RCX_ORDER_UNIFORM : RCX_ORDER_CANONICAL;
+    return RCX_ORDER_CANONICAL;
 }
 
 bool rcx_factorized_fits(const struct rcx_shape *s)
@@ -505,4 +546,23 @@ int64_t rcx_factorized_ring_max_candidate(const struct rcx_shape *s, int i)
 
     (void)s;
     return candidates[i];
+}
+
+const int64_t rcx_factorized_radix_proved[] = {2, 4, 12, RCX_PARAM_END};
+
+/* None is larger than the first that is not below p. */
+int64_t rcx_factorized_radix_candidate(const struct rcx_shape *s, int i)
+{
+    static const int64_t candidates[] = {
+        2, 3, 4, 6, 8, 9, 12, 16, 32, 64, RCX_PARAM_END};
+
+    return i > 0 && candidates[i - 1] >= s->size ? RCX_PARAM_END
+                                                 : candidates[i];
+}
+
+struct rcx_factoring rcx_factorized_how(int64_t ring_max, int64_t radix)
+{
+    return (struct rcx_factoring){
+        .ring_max = ring_max == RCX_PARAM_AUTO ? 5 : (int)ring_max,
+        .radix = radix == RCX_PARAM_AUTO ? 2 : (int)radix};
 }

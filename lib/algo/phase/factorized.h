@@ -12,6 +12,8 @@
  *   butterfly    m/2 each way and back; or m each way
  *   ring of r    parts of m/r pairwise, back by a Bruck allgather; or all
  *                vectors by a Bruck allgather, combined locally
+ *   step of up   the same, but parts go back and whole vectors are exchanged by
+ *   to radix     a message to each other member, all of them at once
  *   3-2 step     of p0, p1, p2: p1 and p2 exchange halves, then p2 sends its
  *                half to p0, and p0 the other one to p1: m/2 twice, and back;
  *                or m twice, and p2 gets the result from p1
@@ -31,8 +33,7 @@
 struct rcx_factorized {
     struct rcx_group group;
     int64_t b; /* bytes; RCX_FACTORIZED_ALWAYS: all steps split the vector */
-    int ring_max;
-    enum rcx_protocol protocol;
+    struct rcx_factoring how;
 };
 
 /* A round of the reduction phase, as the routing phase needs it. */
@@ -55,7 +56,7 @@ enum { RCX_FACTORIZED_ALL = -1, RCX_FACTORIZED_PARTS = -2 };
  * the end each member that is not eliminated has its part of the whole there.
  * With a root, only those members have it from which the root receives parts,
  * so that whole vectors do not travel both ways. Scratch: a vector for b = 0,
- * else two; for unlimited b r vectors in a ring of r.
+ * else two; for unlimited b r vectors in a ring or step of r.
  */
 void rcx_factorized_reduce(struct rcx_builder *b,
                            const struct rcx_factorized *f, int root,
@@ -109,5 +110,19 @@ int64_t rcx_factorized_ring_max_candidate(const struct rcx_shape *s, int i);
      .proved = rcx_factorized_ring_max_proved, \
      .candidate = rcx_factorized_ring_max_candidate}
 /* clang-format on */
+extern const int64_t rcx_factorized_radix_proved[];
+int64_t rcx_factorized_radix_candidate(const struct rcx_shape *s, int i);
+/* clang-format off */
+#define RCX_FACTORIZED_RADIX \
+    {.name = "radix", \
+     .doc = "a step joins factors of p up to this product, in which each " \
+            "rank sends to all others at once; 2: steps are prime", \
+     .least = 2, .most = INT_MAX, .usual = RCX_PARAM_AUTO, \
+     .proved = rcx_factorized_radix_proved, \
+     .candidate = rcx_factorized_radix_candidate}
+/* clang-format on */
+/* Return the steps that values of ring_max and radix make. For auto, which one
+ * has as long as the other is chosen, steps of primes up to 5. */
+struct rcx_factoring rcx_factorized_how(int64_t ring_max, int64_t radix);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reduce-scatter by pairwise exchange over a group, as a phase of
+ * Reduce-scatter and allreduce by pairwise exchange over a group, as phases of
  * reduce-scatter, reduce, allreduce and factorized algorithms. The combiner of
  * tree.h combines the operands; pairwise.h describes the steps.
  */
@@ -41,4 +41,33 @@ rcx_pairwise_reduce_scatter_cost(const struct rcx_blocks *blocks)
                              .volume = elements,
                              .combines = elements,
                              .saved.rounds = blocks->n > 1 ? steps - 1 : 0};
+}
+
+void rcx_pairwise_allreduce(struct rcx_builder *b, const struct rcx_group *g,
+                            struct rcx_span operand, struct rcx_span result)
+{
+    const int me = g->rank, p = g->size;
+    struct rcx_combiner combiner;
+
+    rcx_combiner_init(&combiner, b, p, result);
+    rcx_combiner_add(&combiner, me, operand);
+    for (int t = 1; t < p; t++) {
+        const int above = (me + t) % p, below = (me + p - t) % p;
+        const struct rcx_span theirs = rcx_span_scratch(b, result.count);
+
+        rcx_step_recv(b, rcx_group_member(g, below), theirs);
+        rcx_step_send(b, rcx_group_member(g, above), operand);
+        rcx_combiner_add(&combiner, below, theirs);
+    }
+}
+
+struct rcx_cost rcx_pairwise_allreduce_cost(int size, double count)
+{
+    const double others = size - 1;
+    const double again = others > 0 ? others - 1 : 0; /* of the same vector */
+
+    return (struct rcx_cost){.rounds = others,
+                             .volume = others * count,
+                             .combines = others * count,
+                             .saved = {again, 0.5 * again * count}};
 }

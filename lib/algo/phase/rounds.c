@@ -6,32 +6,44 @@
  */
 #include "algo/phase/rounds.h"
 
-void rcx_rounds_begin(struct rcx_rounds *r, int size, int rank, int ring_max,
-                      enum rcx_protocol protocol)
+void rcx_rounds_begin(struct rcx_rounds *r, int size, int rank,
+                      const struct rcx_factoring *how)
 {
-    *r = (struct rcx_rounds){.groups = size,
-                             .group = rank,
-                             .width = 1,
-                             .ring_max = ring_max,
-                             .factor = 3,
-                             .protocol = protocol};
+    *r = (struct rcx_rounds){
+        .groups = size, .group = rank, .width = 1, .how = *how, .factor = 3};
+    if (r->how.ring_max < r->how.radix)
+        r->how.ring_max = r->how.radix;
 }
 
 /* ---- Butterfly and rings ------------------------------------------------- */
 
-/* Return the next factor of the number of groups for a butterfly step or a
+/* Return the next prime factor of a number of groups, for a butterfly step or a
  * ring; 0: none. */
-static int next_factor(struct rcx_rounds *r)
+static int next_prime(struct rcx_rounds *r, int groups)
 {
-    if (r->groups % 2 == 0)
+    if (groups % 2 == 0)
         return 2;
-    for (; r->factor <= r->ring_max; r->factor += 2) {
-        if (r->factor > r->groups / r->factor)
-            return r->groups <= r->ring_max ? r->groups : 0; /* a prime */
-        if (r->groups % r->factor == 0)
+    for (; groups > 1 && r->factor <= r->how.ring_max; r->factor += 2) {
+        if (r->factor > groups / r->factor)
+            return groups <= r->how.ring_max ? groups : 0; /* a prime */
+        if (groups % r->factor == 0)
             return r->factor;
     }
     return 0;
+}
+
+/* Return the factor of the next step; 0: no prime factor is left. */
+static int next_factor(struct rcx_rounds *r)
+{
+    int factor = next_prime(r, r->groups), prime = factor;
+
+    while (prime > 0 && factor < r->how.radix) {
+        prime = next_prime(r, r->groups / factor);
+        if (prime > r->how.radix / factor)
+            break;
+        factor *= prime > 0 ? prime : 1;
+    }
+    return factor;
 }
 
 static void swap(struct rcx_rounds *r, int factor, struct rcx_meeting *m)
@@ -59,7 +71,7 @@ static int unit_of(const struct rcx_rounds *r, int group)
 {
     const int lane = r->lane, q = r->units;
 
-    if (r->protocol == RCX_PROTOCOL_NONOVERLAPPING && r->width > 1) {
+    if (r->how.protocol == RCX_PROTOCOL_NONOVERLAPPING && r->width > 1) {
         /* group 0 of the first step spans three units, groups that absorbed
          * another one span four, others two; the lowest two units of each are
          * active */
@@ -149,7 +161,7 @@ bool rcx_rounds_next(struct rcx_rounds *r, struct rcx_meeting *m)
     }
     if (r->units == 0)
         begin_elimination(r);
-    if (r->protocol == RCX_PROTOCOL_NONOVERLAPPING && r->width > 1 &&
+    if (r->how.protocol == RCX_PROTOCOL_NONOVERLAPPING && r->width > 1 &&
         r->groups != rcx_pow2_floor(r->groups))
         absorb(r, m);
     else

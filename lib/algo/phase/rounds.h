@@ -9,7 +9,9 @@
  * exchange data.
  *
  * Let p = 2^n q1 q2 ... qh. Factors of two are butterfly steps. Odd prime
- * factors up to ring_max, in ascending order, are rings. The rest, q, is one
+ * factors up to ring_max or radix, in ascending order, are rings. With a radix
+ * above 2, adjacent factors are joined to one step as long as their product is
+ * at most radix: 24 = 2 2 2 3 becomes 4 6 for radix 6. The rest, q, is one
  * elimination, which leaves members of 2^floor(lg q) of the q groups active.
  * These q groups are numbered as units. There are two protocols:
  *
@@ -38,6 +40,13 @@ enum rcx_meeting_kind {
     RCX_MEETING_NONE       /* idle, while others have a 2-1 step */
 };
 
+/* Which steps a reduction takes. */
+struct rcx_factoring {
+    int ring_max; /* < 3: no rings above radix */
+    int radix;    /* < 3: each prime factor is a step of its own */
+    enum rcx_protocol protocol;
+};
+
 /* The members that meet in a round, numbered by places in rank order. */
 struct rcx_meeting {
     enum rcx_meeting_kind kind;
@@ -64,9 +73,8 @@ struct rcx_rounds {
     int groups;
     int group, lane; /* of this rank */
     int width;       /* lanes of a group; in an elimination, in units */
-    int ring_max;
-    int factor; /* no odd factor below is left */
-    enum rcx_protocol protocol;
+    struct rcx_factoring how;
+    int factor;     /* no odd factor below is left */
     int units;      /* q, once the elimination has begun; else 0 */
     int unit_width; /* ranks of a unit */
     int unit_lane;  /* this rank's lane in its unit */
@@ -75,9 +83,9 @@ struct rcx_rounds {
 
 enum { RCX_ROUNDS_MAX = 33 };
 
-/* Begin before the first round. ring_max < 3: no rings. */
-void rcx_rounds_begin(struct rcx_rounds *r, int size, int rank, int ring_max,
-                      enum rcx_protocol protocol);
+/* Begin before the first round. */
+void rcx_rounds_begin(struct rcx_rounds *r, int size, int rank,
+                      const struct rcx_factoring *how);
 /*
  * Go to the next round, and store its meeting in *m; false: there is none. An
  * eliminated rank does not meet others any more, but its group continues.

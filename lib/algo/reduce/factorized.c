@@ -16,13 +16,14 @@
  */
 #include "algo/phase/factorized.h"
 
-enum { B, RING_MAX }; /* parameters */
+enum { B, RING_MAX, RADIX }; /* parameters */
 
 static struct rcx_factorized setting(const struct rcx_shape *s)
 {
-    return (struct rcx_factorized){.group = rcx_group_all(s),
-                                   .b = s->params[B],
-                                   .ring_max = (int)s->params[RING_MAX]};
+    return (struct rcx_factorized){
+        .group = rcx_group_all(s),
+        .b = s->params[B],
+        .how = rcx_factorized_how(s->params[RING_MAX], s->params[RADIX])};
 }
 
 static rcx_order_t order(const struct rcx_shape *s)
@@ -50,20 +51,23 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
     rcx_factorized_gather(b, &f, &stack);
 }
 
-static const struct rcx_param params[] = {
-    [B] = RCX_FACTORIZED_B, [RING_MAX] = RCX_FACTORIZED_RING_MAX, {0}};
+static const struct rcx_param params[] = {[B] = RCX_FACTORIZED_B,
+                                          [RING_MAX] = RCX_FACTORIZED_RING_MAX,
+                                          [RADIX] = RCX_FACTORIZED_RADIX,
+                                          {0}};
 
 const struct rcx_algo rcx_reduce_factorized = {
     .name = "factorized",
     .coll = RCX_COLL_REDUCE,
-    .formula = "b = 0, p = 2^k: 2 k a + (1-1/p) (2 n b + n g), k = "
-               "floor(lg p); p = 2^k r1 ... rh q, q no product of primes "
-               "up to ring_max; m = n, less after each step that splits "
-               "it: 2 a + m/2 (2 b + g) or a + m (b + g) for each 2; (2 r "
-               "- 2) a + m (1-1/r) (2 b + g) or (r-1) (a + m b + m g) for "
-               "each r; (2 l + 1) a + m (3/2 - 1/2^l) (2 b + g) - m/2 b "
-               "or (l+1) (a + m b + m g) for q > 1, l = floor(lg q), and "
-               "what an eliminated root misses",
+    .formula = "b = 0, radix = 2, p = 2^k: 2 k a + (1-1/p) (2 n b + n g), k "
+               "= floor(lg p); p = 2^k r1 ... rh q, q no product of primes "
+               "up to ring_max; m = n, less after each step that splits it: "
+               "2 a + m/2 (2 b + g) or a + m (b + g) for each 2; (2 r - 2) "
+               "a + m (1-1/r) (2 b + g) or (r-1) (a + m b + m g) for each "
+               "r; (2 l + 1) a + m (3/2 - 1/2^l) (2 b + g) - m/2 b or (l+1) "
+               "(a + m b + m g) for q > 1, l = floor(lg q), and what an "
+               "eliminated root misses; products of factors up to radix as "
+               "each r",
     .needs = RCX_FACTORIZED_NEEDS,
     .source = "Rabenseifner, Traeff 2004, 2 and 3.6",
     .params = params,

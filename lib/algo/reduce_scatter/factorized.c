@@ -20,13 +20,14 @@
  */
 #include "algo/phase/factorized.h"
 
-enum { RING_MAX }; /* parameters */
+enum { RING_MAX, RADIX }; /* parameters */
 
 static struct rcx_factorized setting(const struct rcx_shape *s)
 {
-    return (struct rcx_factorized){.group = rcx_group_all(s),
-                                   .b = RCX_FACTORIZED_ALWAYS,
-                                   .ring_max = (int)s->params[RING_MAX]};
+    return (struct rcx_factorized){
+        .group = rcx_group_all(s),
+        .b = RCX_FACTORIZED_ALWAYS,
+        .how = rcx_factorized_how(s->params[RING_MAX], s->params[RADIX])};
 }
 
 /* ---- The part of each rank ----------------------------------------------- */
@@ -62,7 +63,7 @@ static struct holder walk(const struct rcx_shape *s, int rank,
         (struct rcx_span){.buffer = RCX_BUFFER_TMP, .count = s->count};
     split->depth = 0;
     split->parts = 1;
-    rcx_rounds_begin(&r, s->size, rank, f.ring_max, f.protocol);
+    rcx_rounds_begin(&r, s->size, rank, &f.how);
     while (rcx_rounds_next(&r, &m)) {
         const int ways = rcx_factorized_ways(&f, s, &m, split->parts);
         const bool leaves = rcx_meeting_eliminates(&m, m.place);
@@ -331,19 +332,19 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
     receive_pieces(b, &split, &h, result);
 }
 
-static const struct rcx_param params[] = {[RING_MAX] = RCX_FACTORIZED_RING_MAX,
-                                          {0}};
+static const struct rcx_param params[] = {
+    [RING_MAX] = RCX_FACTORIZED_RING_MAX, [RADIX] = RCX_FACTORIZED_RADIX, {0}};
 
 const struct rcx_algo rcx_reduce_scatter_factorized = {
     .name = "factorized",
     .coll = RCX_COLL_REDUCE_SCATTER,
-    .formula = "p = 2^k: (k + e) a + n (p-1+e)/p b + n (p-1)/p g, k = "
-               "floor(lg p), e = [p > 2]; p = 2^k r1 ... rh q, q no "
+    .formula = "radix = 2, p = 2^k: (k + e) a + n (p-1+e)/p b + n (p-1)/p "
+               "g, k = floor(lg p), e = [p > 2]; p = 2^k r1 ... rh q, q no "
                "product of primes up to ring_max; m = n, less after each "
-               "step: a + m/2 (b + g) for each 2; (r-1) a + m (1-1/r) (b "
-               "+ g) for each r; (l+1) a + m (3/2 - 1/2^l) (b + g) for q "
-               "> 1, l = floor(lg q); and a + n/p b if q = 1, else up to "
-               "3 a + 2 n/p b",
+               "step: a + m/2 (b + g) for each 2; (r-1) a + m (1-1/r) (b + "
+               "g) for each r; (l+1) a + m (3/2 - 1/2^l) (b + g) for q > 1, "
+               "l = floor(lg q); and a + n/p b if q = 1, else up to 3 a + 2 "
+               "n/p b; products of factors up to radix as each r",
     .needs = RCX_FACTORIZED_NEEDS,
     .source = "Rabenseifner, Traeff 2004, 2 and 3.6; exchange: design",
     .params = params,

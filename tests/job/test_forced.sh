@@ -50,6 +50,7 @@ done
 job 3 RCX_ALLREDUCE=ring:segment=8K,window=4
 job 4 RCX_REDUCE=binomial:segment=1K,window=8
 job 4 RCX_ALLREDUCE=factorized:radix=4 RCX_REDUCE_SCATTER=mixed_radix:radix=4
+job 4 RCX_ALLGATHER=hierarchical:leaders=2 RCX_REDUCE_SCATTER=hierarchical:leaders=2 RCX_ALLTOALL=hierarchical:leaders=2
 
 # Five ranks bound to two cores, with a map of ranks to cores. A variable
 # without hierarchical would be rejected, so only those with it are set.

@@ -143,7 +143,7 @@ static void mutants_are_caught(void **state)
     for (int i = 0; i < 4; i++) {
         for (int place = 0; place < 2; place++) {
             const size_t size = (size_t)sizes[i];
-            const struct proof_case c = {
+            struct proof_case c = {
                 .algo = algo,
                 .size = sizes[i],
                 .root = sizes[i] / 2,
@@ -154,6 +154,10 @@ static void mutants_are_caught(void **state)
 
             tally.known_count = 0;
             try_params(c, 0, &tally);
+            c.map = PROOF_MAP_BLOCKS; /* with nodes of one size */
+            c.per_node = 2;
+            if (algo->is_by_nodes)
+                try_params(c, 0, &tally);
         }
     }
     print_tally(algo, &tally);

@@ -3,18 +3,23 @@
  * Alltoall by nodes, which may have any number of ranks in any order. A leader
  * of each node gathers the operands of its ranks. Leaders exchange the blocks
  * that go from node to node, in one message for each pair and direction. Then
- * each leader scatters what it received within its node.
+ * each leader scatters what it received within its node. With all ranks of
+ * equal nodes as leaders, a rank first gets from those of its node all blocks
+ * for the ranks at its place of other nodes. Then these exchange them, in one
+ * message for each node.
  *
  *   volume   over the link of a node of c ranks: c n less what stays there; as
  *            much again to its leader, and from it
- *   scratch  2 n; at a leader 4 c n more
+ *   scratch  2 n; at a leader 4 c n more; with all leaders 2 n, and 1 n each
+ *            where ranks are not dealt to nodes in turn, and where nodes are no
+ *            intervals of ranks
  *
- * A node sends N - 1 messages instead of c (p - c): for short blocks, as a
- * leader copies each of c p blocks separately. A rank's block for itself is
- * copied directly; its place in the messages is not written. Each phase within
- * a node is the cheapest algorithm.
+ * A node sends N - 1 messages, or c (N - 1), instead of c (p - c): for short
+ * blocks, as a leader copies each of c p blocks separately. With one leader a
+ * rank's block for itself is copied directly; its place in the messages is not
+ * written. Each phase within a node is the cheapest algorithm.
  */
-#include "algo/phase/by_nodes.h"
+#include "algo/phase/lanes.h"
 
 static struct rcx_cost between_cost(const struct rcx_shape *s)
 {
@@ -33,8 +38,13 @@ static struct rcx_cost between_cost(const struct rcx_shape *s)
 
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
-    const size_t all = (size_t)s->nodes->most * s->count;
+    size_t all;
 
+    if (!s->nodes) /* the algorithm does not fit */
+        return (struct rcx_cost){.rounds = 0};
+    if (rcx_lanes_are_used(s))
+        return rcx_lanes_cost(s);
+    all = (size_t)s->nodes->most * s->count;
     return rcx_cost_sum(
         rcx_cost_sum(rcx_by_nodes_within_cost(RCX_COLL_GATHER, s, all),
                      between_cost(s)),
@@ -166,23 +176,69 @@ static void exchange_all(struct rcx_builder *b, const struct rcx_shape *s,
                   rcx_block(&own, rcx_span_in(s), s->rank));
 }
 
+/* ---- All ranks as leaders ------------------------------------------------ */
+
+/* Copy what came from the ranks of this node, a block for each node from each
+ * of them, to what goes to each node. */
+static void turn(struct rcx_builder *b, const struct rcx_shape *s,
+                 struct rcx_span to, struct rcx_span from)
+{
+    const size_t block = s->count / (size_t)s->size;
+    const size_t nodes = (size_t)s->nodes->count;
+    const size_t ranks = (size_t)s->nodes->most;
+
+    for (size_t k = 0; k < nodes && block > 0; k++)
+        for (size_t i = 0; i < ranks; i++)
+            rcx_step_copy(b, rcx_span_sub(to, (k * ranks + i) * block, block),
+                          rcx_span_sub(from, (i * nodes + k) * block, block));
+}
+
+static void build_lanes(struct rcx_builder *b, const struct rcx_shape *s)
+{
+    const struct rcx_span out = rcx_span_out(s);
+    const struct rcx_span came = rcx_span_scratch(b, s->count);
+    const struct rcx_span goes = rcx_span_scratch(b, s->count);
+    const bool in_order = s->nodes->in_order;
+    const struct rcx_span gotten =
+        in_order ? out : rcx_span_scratch(b, s->count);
+    struct rcx_span given = rcx_span_in(s);
+    struct rcx_lanes lanes;
+
+    if (!rcx_lanes_open(&lanes, b, s))
+        return;
+    if (lanes.packs) {
+        given = rcx_span_scratch(b, s->count);
+        rcx_lanes_pack(b, s, given, rcx_span_in(s));
+    }
+    rcx_sched_within(b, &lanes.within, &lanes.node, given, came);
+    turn(b, s, goes, came);
+    rcx_sched_within(b, &lanes.between, &lanes.lane, goes, gotten);
+    if (!in_order)
+        rcx_by_nodes_unpack(b, s, out, gotten);
+    rcx_lanes_close(&lanes, b);
+}
+
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
 {
-    rcx_by_nodes_build(b, s, exchange_all);
+    if (rcx_lanes_are_used(s))
+        build_lanes(b, s);
+    else
+        rcx_by_nodes_build(b, s, exchange_all);
 }
 
 const struct rcx_algo rcx_alltoall_hierarchical = {
     .name = "hierarchical",
     .coll = RCX_COLL_ALLTOALL,
     .formula =
-        "gather of c n, (N-1) (a + c^2 n/p b), scatter of c n; N nodes of "
-        "c ranks",
-    .needs = RCX_BY_NODES_NEEDS,
+        "leaders = 1: gather of c n, (N-1) (a + c^2 n/p b), scatter of c n; "
+        "all: alltoall of n on c and on N; N nodes of c ranks",
+    .needs = RCX_LANES_NEEDS,
     .known_as = "Open MPI: han",
-    .source = "composition: design",
+    .source = "composition: design; all: Kinkead et al. 2025, arXiv 2601.17606",
+    .params = rcx_lanes_params,
     .is_by_nodes = true,
     .level = RCX_ORDER_CANONICAL,
-    .fits = rcx_by_nodes_fits,
+    .fits = rcx_lanes_fit,
     .cost = cost,
     .build = build,
 };

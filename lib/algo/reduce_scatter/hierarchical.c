@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Reduce-scatter by nodes, which may have any number of ranks in any order.
- * Phases: reduce to a leader of each node; reduce-scatter among leaders, each
- * of which gets the blocks of its node; scatter within each node.
+ * Phases with one leader: reduce to a leader of each node; reduce-scatter among
+ * leaders, each of which gets the blocks of its node; scatter within each node.
+ * With all ranks of equal nodes as leaders: reduce-scatter within each node, in
+ * which a rank gets the blocks of the ranks at its place of all nodes;
+ * reduce-scatter among these.
  *
  *   volume   over the link of a node: n less its own blocks
- *   scratch  n and a node's blocks at leaders, twice n where nodes are no
- *            intervals of ranks, and that of the phases
+ *   scratch  one leader: n and a node's blocks there, twice n where nodes are
+ *            no intervals of ranks; all: n / c, and n unless ranks are dealt to
+ *            nodes in turn; and that of the phases
  *   order    SAME; RANK where the op does not commute and nodes are intervals
  *            of ranks
  *
@@ -14,7 +18,7 @@
  * shares, leaders use pairwise exchange instead, which costs no more for
  * unequal shares.
  */
-#include "algo/phase/by_nodes.h"
+#include "algo/phase/lanes.h"
 
 /* Return the elements of the leaders' phase, as if all nodes had the largest
  * share. */
@@ -36,8 +40,13 @@ static struct rcx_phase between(const struct rcx_shape *s)
 
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
-    const struct rcx_phase phase = between(s);
+    struct rcx_phase phase;
 
+    if (!s->nodes) /* the algorithm does not fit */
+        return (struct rcx_cost){.rounds = 0};
+    if (rcx_lanes_are_used(s))
+        return rcx_lanes_cost(s);
+    phase = between(s);
     return rcx_cost_sum(
         rcx_cost_sum(rcx_by_nodes_within_cost(RCX_COLL_REDUCE, s, s->count),
                      rcx_phase_cost(&phase, s, s->nodes->count, most_of(s))),
@@ -88,20 +97,43 @@ static void reduce_scatter(struct rcx_builder *b, const struct rcx_shape *s,
     rcx_sched_within(b, &down, &node, part, out);
 }
 
+static void build_lanes(struct rcx_builder *b, const struct rcx_shape *s)
+{
+    struct rcx_span all = rcx_span_in(s), mine;
+    struct rcx_lanes lanes;
+
+    if (!rcx_lanes_open(&lanes, b, s))
+        return;
+    if (lanes.packs) {
+        all = rcx_span_scratch(b, s->count);
+        rcx_lanes_pack(b, s, all, rcx_span_in(s));
+    }
+    mine = rcx_span_scratch(b, lanes.part.count);
+    rcx_sched_within(b, &lanes.within, &lanes.node, all, mine);
+    rcx_sched_within(b, &lanes.between, &lanes.lane, mine, rcx_span_out(s));
+    rcx_lanes_close(&lanes, b);
+}
+
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
 {
-    rcx_by_nodes_build(b, s, reduce_scatter);
+    if (rcx_lanes_are_used(s))
+        build_lanes(b, s);
+    else
+        rcx_by_nodes_build(b, s, reduce_scatter);
 }
 
 const struct rcx_algo rcx_reduce_scatter_hierarchical = {
     .name = "hierarchical",
     .coll = RCX_COLL_REDUCE_SCATTER,
-    .formula = "reduce on c ranks, reduce_scatter on N, scatter of c blocks; N "
+    .formula = "leaders = 1: reduce on c ranks, reduce_scatter on N, scatter "
+               "of c blocks; all: reduce_scatter of n on c and of n/c on N; N "
                "nodes of c ranks",
-    .needs = RCX_BY_NODES_NEEDS,
-    .source = "composition: design",
+    .needs = RCX_LANES_NEEDS,
+    .source = "composition: design; all: Traeff, Hunold 2020; Singh et al. "
+              "2026, arXiv 2504.18658",
+    .params = rcx_lanes_params,
     .is_by_nodes = true,
-    .fits = rcx_by_nodes_fits,
+    .fits = rcx_lanes_fit,
     .order = rcx_by_nodes_order,
     .cost = cost,
     .build = build,

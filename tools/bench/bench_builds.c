@@ -2,8 +2,9 @@
 /*
  * Compares builds of RCX:
  *
- *       bench_builds -n RANKS --coll NAME --bytes BYTES --rounds N [--memory]
- *                    [--fresh | --cold] LIBRARY[@VARIABLE=VALUE]...
+ *       bench_builds -n RANKS --coll NAME --type TYPE --bytes BYTES
+ *                    --rounds N [--memory] [--fresh | --cold]
+ *                    LIBRARY[@VARIABLE=VALUE]...
  *
  * Each process opens all libraries, each with its own context, and times them
  * in turn, a batch of calls each. So disturbances by the machine affect all of
@@ -12,6 +13,9 @@
  * a variable, as in librcx.so@RCX_SHM=chunk=64K, the context of that library is
  * opened with it, so settings can be compared.
  *
+ * --type: float32, the default, float64, or exact_float32 and exact_float64:
+ * exact sums, each of a number with as many bits as its type has. Bytes are at
+ * least those of one element.
  * --memory: buffers come from rcx_mem_alloc(). --fresh: the operand is written
  * before each call, and that time counts. --cold: between calls the operand and
  * more memory than a core's own caches hold are written, as by a program that
@@ -43,12 +47,27 @@ static const struct ranks *my_ranks;
 
 static struct options {
     const char *coll;
+    const struct type *type;
     size_t bytes;
     int rounds;
     int libraries;
     int memory, fresh, cold;
     char **paths;
 } options = {.coll = "allreduce", .bytes = 8, .rounds = 200};
+
+static const struct type {
+    const char *name;
+    rcx_datatype_t type;
+    size_t bytes;
+    const char *add; /* adds numbers to an exact sum; NULL: is none */
+} types[] = {
+    {"float32", RCX_FLOAT32, sizeof(float), NULL},
+    {"float64", RCX_FLOAT64, sizeof(double), NULL},
+    {"exact_float32", RCX_EXACT_FLOAT32, sizeof(rcx_exact32_t),
+     "rcx_exact32_add"},
+    {"exact_float64", RCX_EXACT_FLOAT64, sizeof(rcx_exact64_t),
+     "rcx_exact64_add"},
+};
 
 static void *common_operand, *common_result;
 static unsigned char *other_memory;
@@ -76,24 +95,27 @@ typedef rcx_status_t movement_fn(const void *in, void *out, size_t count,
 typedef rcx_status_t bcast_fn(void *buf, size_t count, rcx_datatype_t type,
                               int root, rcx_comm_t *comm);
 
+static size_t count(void)
+{
+    return options.bytes / options.type->bytes;
+}
+
 static rcx_status_t reduce(const struct library *l)
 {
-    return ((reduction_fn *)l->coll)(l->operand, l->result,
-                                     options.bytes / sizeof(float), RCX_FLOAT32,
-                                     RCX_SUM, l->comm);
+    return ((reduction_fn *)l->coll)(l->operand, l->result, count(),
+                                     options.type->type, RCX_SUM, l->comm);
 }
 
 static rcx_status_t move(const struct library *l)
 {
-    return ((movement_fn *)l->coll)(l->operand, l->result,
-                                    options.bytes / sizeof(float), RCX_FLOAT32,
-                                    l->comm);
+    return ((movement_fn *)l->coll)(l->operand, l->result, count(),
+                                    options.type->type, l->comm);
 }
 
 static rcx_status_t bcast(const struct library *l)
 {
-    return ((bcast_fn *)l->coll)(l->operand, options.bytes / sizeof(float),
-                                 RCX_FLOAT32, 0, l->comm);
+    return ((bcast_fn *)l->coll)(l->operand, count(), options.type->type, 0,
+                                 l->comm);
 }
 
 static rcx_status_t barrier(const struct library *l)
@@ -114,6 +136,14 @@ static const struct coll {
     {"barrier", "rcx_barrier", barrier},
 };
 
+static const struct type *type_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (!strcmp(types[i].name, name))
+            return &types[i];
+    return NULL;
+}
+
 static const struct coll *coll_of(const char *name)
 {
     for (size_t i = 0; i < sizeof colls / sizeof *colls; i++)
@@ -129,16 +159,39 @@ static int allgather(const void *send, void *recv, size_t bytes, void *arg)
     return ranks_allgather(arg, send, recv, bytes);
 }
 
+/* Make each element of the operand the sum of one number, other ones on each
+ * rank. */
+static int fill_exact(void *handle, struct library *l)
+{
+    const struct type *t = options.type;
+    void *const add = dlsym(handle, t->add);
+    const double x = 1 / (3.0 + my_ranks->rank);
+    const float single = (float)x;
+
+    for (size_t i = 0; add && i < count(); i++) {
+        char *sum = (char *)l->operand + i * t->bytes;
+
+        memset(sum, 0, t->bytes);
+        if (t->type == RCX_EXACT_FLOAT32)
+            ((void (*)(void *, const float *, size_t))add)(sum, &single, 1);
+        else
+            ((void (*)(void *, const double *, size_t))add)(sum, &x, 1);
+    }
+    return !add;
+}
+
 /* All libraries use the same buffers, except with --memory. */
-static int find_buffers(struct library *l)
+static int find_buffers(void *handle, struct library *l)
 {
     const size_t space = options.bytes * (size_t)my_ranks->size + 1;
 
     l->operand = common_operand;
     l->result = common_result;
-    return options.memory &&
-           (l->mem_alloc(l->comm, space, &l->operand) != RCX_OK ||
-            l->mem_alloc(l->comm, space, &l->result) != RCX_OK);
+    if (options.memory &&
+        (l->mem_alloc(l->comm, space, &l->operand) != RCX_OK ||
+         l->mem_alloc(l->comm, space, &l->result) != RCX_OK))
+        return 1;
+    return options.type->add && fill_exact(handle, l);
 }
 
 /* Cut "@VARIABLE=VALUE" off path, and set the variable. NULL: there is none. */
@@ -183,7 +236,7 @@ static int open_library(char *path, struct library *l)
     if (variable)
         unsetenv(variable);
     l->comm = l->world(l->context);
-    return find_buffers(l);
+    return find_buffers(handle, l);
 }
 
 /* ---- Timing -------------------------------------------------------------- */
@@ -351,6 +404,7 @@ static int run(int argc, char **argv, const struct ranks *ranks)
 int main(int argc, char **argv)
 {
     static const struct option known[] = {{"coll", required_argument, 0, 'c'},
+                                          {"type", required_argument, 0, 't'},
                                           {"bytes", required_argument, 0, 'b'},
                                           {"rounds", required_argument, 0, 'r'},
                                           {"memory", no_argument, 0, 'm'},
@@ -359,9 +413,11 @@ int main(int argc, char **argv)
                                           {0, 0, 0, 0}};
     int option;
 
+    options.type = types;
     while ((option = getopt_long(argc, argv, "n:", known, NULL)) != -1) {
         switch (option) {
         case 'c': options.coll = optarg; break;
+        case 't': options.type = type_of(optarg); break;
         case 'b': options.bytes = strtoull(optarg, NULL, 0); break;
         case 'r': options.rounds = atoi(optarg); break;
         case 'm': options.memory = 1; break;
@@ -372,12 +428,14 @@ int main(int argc, char **argv)
         }
     }
     options.paths = argv + optind;
+    if (options.type && options.bytes < options.type->bytes)
+        options.bytes = options.type->bytes;
     options.libraries = argc - optind;
-    if (!coll_of(options.coll) || options.rounds < 1 || options.libraries < 1 ||
-        options.libraries > LIBRARIES_MOST) {
+    if (!coll_of(options.coll) || !options.type || options.rounds < 1 ||
+        options.libraries < 1 || options.libraries > LIBRARIES_MOST) {
         fprintf(stderr,
-                "bench_builds: needs a known collective, at least one round, "
-                "and 1 to %d libraries\n",
+                "bench_builds: needs a known collective and type, at least one "
+                "round, and 1 to %d libraries\n",
                 LIBRARIES_MOST);
         return 2;
     }

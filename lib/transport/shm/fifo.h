@@ -91,11 +91,18 @@ static inline size_t rcx_shm_eager_most(const struct rcx_shm_channel *p)
 }
 
 /* Two copies that overlap in the middle: no loop, no call. */
-enum { RCX_TINY = 16 };
+enum { RCX_TINY = 32 };
 static inline void rcx_copy_tiny(unsigned char *to, const unsigned char *from,
                                  size_t bytes)
 {
-    if (bytes >= 8) {
+    if (bytes > 16) {
+        unsigned char first[16], last[16];
+
+        memcpy(first, from, 16);
+        memcpy(last, from + bytes - 16, 16);
+        memcpy(to, first, 16);
+        memcpy(to + bytes - 16, last, 16);
+    } else if (bytes >= 8) {
         uint64_t first, last;
 
         memcpy(&first, from, 8);

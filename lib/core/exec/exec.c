@@ -15,7 +15,8 @@
  * the receiver of the failure. If a message is lost there is no such end: the
  * execution stops, with steps left.
  *
- * fused.c has reductions that run as one.
+ * fused.c has reductions that run as one, packed.c short messages of elements
+ * that say little.
  */
 #include "core/exec/exec.h"
 
@@ -23,6 +24,7 @@
 
 #include "core/base/stream.h"
 #include "core/exec/fused.h"
+#include "core/exec/packed.h"
 
 static inline void enqueue(struct rcx_exec *x, struct rcx_message *m)
 {
@@ -71,6 +73,7 @@ static inline char *right_of(const struct rcx_exec *x,
     return rcx_exec_at(x, m->right, m->right_at);
 }
 
+/* Whether nothing but the data of m keeps its sink from running. */
 static bool is_ready_to_take(struct rcx_message *m)
 {
     const struct rcx_exec *x = m->owner;
@@ -102,14 +105,6 @@ static const struct rcx_recv_sink recv_sink = {.is_ready = is_ready_to_take,
 
 /* ---- Executions ---------------------------------------------------------- */
 
-/* Whether the data of a message may be packed: an element takes 8 bytes. */
-static inline bool may_pack(const struct rcx_exec *x,
-                            const struct rcx_step *step)
-{
-    return x->reducer->wire &&
-           step->count <= RCX_EXEC_OWN_BYTES / sizeof(uint64_t);
-}
-
 void rcx_exec_set_step(struct rcx_exec *x, uint32_t i)
 {
     const struct rcx_step *step = &x->plan->steps[i];
@@ -127,8 +122,10 @@ void rcx_exec_set_step(struct rcx_exec *x, uint32_t i)
     m->streams = step->is_final && x->streams;
     if (step->fused > 0 && !x->is_stepwise)
         rcx_fused_set(x, m);
-    if (may_pack(x, step)) /* data is unpacked into its buffer */
-        m->may_hold = false;
+    if (rcx_packed_may_be(x, step)) {
+        m->sharing = RCX_SHARING_PACKED;
+        m->may_hold = false; /* data is unpacked into its buffer */
+    }
 }
 
 static void init_message(struct rcx_exec *x, uint32_t i,
@@ -145,7 +142,7 @@ static void init_message(struct rcx_exec *x, uint32_t i,
     m->tag = rcx_tag_message(&s->layout, step->message,
                              step->kind == RCX_STEP_SEND ? s->rank : m->peer);
     if (step->next_shared > 0 && s->transport->ops->send_shared &&
-        !may_pack(x, step))
+        m->sharing == RCX_SHARING_NONE)
         m->sharing = RCX_SHARING_POSSIBLE;
     if (step->sink > 0 && !m->may_hold && RCX_PART_BYTES % x->elem_bytes == 0)
         m->sink = &recv_sink;
@@ -236,49 +233,18 @@ void rcx_exec_init(struct rcx_exec *x, const struct rcx_plan *plan,
     find_order(x);
 }
 
-/* ---- Packed messages ----------------------------------------------------- */
-
-/* Pack the data of a send if it becomes short enough, and own[] is free.
- * Returns where the data is. */
-__attribute__((noinline)) static const void *
-pack(struct rcx_exec *x, const struct rcx_message *m, size_t *bytes)
-{
-    const void *data = left_of(x, m);
-    size_t packed = 0;
-
-    if (!x->packed || x->packed->status != RCX_IN_PROGRESS)
-        packed =
-            x->reducer->wire->pack(x->own, sizeof x->own, data, m->step->count);
-    if (packed == 0 || packed >= m->due)
-        return data;
-    x->packed = m;
-    *bytes = packed;
-    return x->own;
-}
-
-/* Unpack what has arrived in its place. False: it is not packed data. */
-static bool unpack(const struct rcx_exec *x, const struct rcx_message *m)
-{
-    uint64_t packed[RCX_EXEC_OWN_BYTES / sizeof(uint64_t)];
-
-    if (m->bytes > sizeof packed || m->bytes > m->due)
-        return false;
-    memcpy(packed, dst_of(x, m), m->bytes);
-    return x->reducer->wire->unpack(dst_of(x, m), m->step->count, packed,
-                                    m->bytes);
-}
-
 /* ---- Running ------------------------------------------------------------- */
 
 /* Check the length of a received message. An empty message in place of data
  * means that its sender has failed. */
-static void check_arrival(struct rcx_exec *x, const struct rcx_message *m)
+static void check_arrival(struct rcx_exec *x, struct rcx_message *m)
 {
     if (m->is_consumed)
         x->messages[m->step->sink - 1].is_consumed = true;
     if (m->bytes == m->due || (x->takes_less && m->bytes < m->due))
         return;
-    if (m->bytes > 0 && may_pack(x, m->step) && unpack(x, m))
+    if (m->bytes > 0 && m->bytes < m->due && rcx_packed_may_be(x, m->step) &&
+        rcx_packed_take(x, m, m->step->sink > 0 && is_ready_to_take(m)))
         return;
     if (m->bytes == 0)
         fail(x, x->reducer->kernel ? RCX_ERR_PEER_FAILED : RCX_ERR_OP);
@@ -328,8 +294,7 @@ static void send_as_one(struct rcx_exec *x, struct rcx_message *m)
 }
 
 /* Whether m is sent, as one with others. */
-__attribute__((noinline)) static bool is_shared(struct rcx_exec *x,
-                                                struct rcx_message *m)
+static bool is_shared(struct rcx_exec *x, struct rcx_message *m)
 {
     bool is_sent;
 
@@ -340,25 +305,40 @@ __attribute__((noinline)) static bool is_shared(struct rcx_exec *x,
     return is_sent;
 }
 
-static rcx_status_t send(struct rcx_exec *x, struct rcx_message *m)
+static inline rcx_status_t send_data(struct rcx_exec *x, struct rcx_message *m,
+                                     const void *data, size_t bytes)
 {
-    const void *data = left_of(x, m);
-    size_t bytes = x->status == RCX_OK ? m->due : 0;
     rcx_status_t status;
 
-    if (__builtin_expect(m->sharing != RCX_SHARING_NONE, 0) &&
-        is_shared(x, m)) {
-        m->status = RCX_OK;
-        return RCX_OK;
-    }
-    if (__builtin_expect(may_pack(x, m->step), 0) && bytes > 0)
-        data = pack(x, m, &bytes);
     m->status = RCX_IN_PROGRESS;
     status = x->transport->ops->send(x->transport, m->peer, data, bytes,
                                      x->tag_base | m->tag, m);
     if (status != RCX_IN_PROGRESS)
         m->status = status;
     return status;
+}
+
+/* Out of line, so that a usual message does not pay for it. */
+__attribute__((noinline)) static rcx_status_t
+send_unusual(struct rcx_exec *x, struct rcx_message *m)
+{
+    const void *data = left_of(x, m);
+    size_t bytes = x->status == RCX_OK ? m->due : 0;
+
+    if (m->sharing == RCX_SHARING_PACKED) {
+        data = rcx_packed_data(x, m, &bytes);
+    } else if (is_shared(x, m)) {
+        m->status = RCX_OK;
+        return RCX_OK;
+    }
+    return send_data(x, m, data, bytes);
+}
+
+static inline rcx_status_t send(struct rcx_exec *x, struct rcx_message *m)
+{
+    if (__builtin_expect(m->sharing != RCX_SHARING_NONE, 0))
+        return send_unusual(x, m);
+    return send_data(x, m, left_of(x, m), x->status == RCX_OK ? m->due : 0);
 }
 
 static rcx_status_t work(struct rcx_exec *x, struct rcx_message *m)

@@ -38,13 +38,15 @@ struct rcx_recv_sink {
  */
 enum { RCX_MESSAGE_STATE = 88 };
 /* A send of data that other sends of its execution send as well: not tried yet;
- * sent, as one with the others; to be sent alone. */
+ * sent, as one with the others; to be sent alone. PACKED: a send of its own,
+ * whose data may be packed. */
 enum { RCX_SHARED_MOST = 64 };
 enum rcx_sharing {
     RCX_SHARING_NONE,
     RCX_SHARING_POSSIBLE,
     RCX_SHARING_SENT,
-    RCX_SHARING_REFUSED
+    RCX_SHARING_REFUSED,
+    RCX_SHARING_PACKED
 };
 struct rcx_message {
     /* Of the executor: */

@@ -134,6 +134,23 @@ void rcx_exact_sum_float64(void *dst, const void *left, const void *right,
         merge(d[i].words, l[i].words, r[i].words, RCX_EXACT_WORDS);
 }
 
+void rcx_exact_add_words(uint64_t *dst, const uint64_t *acc, int words, int at,
+                         const uint64_t *from, int count, uint64_t rest,
+                         uint64_t flags)
+{
+    unsigned char carry = 0;
+
+    flags |= acc[words - 1] & RCX_EXACT_FLAGS;
+    if (dst != acc)
+        memcpy(dst, acc, (size_t)words * sizeof *dst);
+    for (int i = 0; i < count; i++)
+        carry = add_carry(carry, acc[at + i], from[i], &dst[at + i]);
+    /* 0 with no carry, or all ones with one: no change */
+    for (int i = at + count; i < words && carry != (rest & 1); i++)
+        carry = add_carry(carry, acc[i], rest, &dst[i]);
+    set_flags(dst, words, flags);
+}
+
 /* ---- Limbs --------------------------------------------------------------- */
 
 void rcx_exact_limbs_open(struct rcx_exact_limbs *l,

@@ -56,6 +56,12 @@ void rcx_exact_sum_float32(void *dst, const void *left, const void *right,
 void rcx_exact_sum_float64(void *dst, const void *left, const void *right,
                            size_t count);
 
+/* dst = acc + the accumulator that has these flags, count words of from at word
+ * at on, 0 below and rest above them: 0 or all ones. dst may be acc. */
+void rcx_exact_add_words(uint64_t *dst, const uint64_t *acc, int words, int at,
+                         const uint64_t *from, int count, uint64_t rest,
+                         uint64_t flags);
+
 /* The nearest number, ties to even. */
 double rcx_exact_to_double(const uint64_t *acc,
                            const struct rcx_exact_format *f);

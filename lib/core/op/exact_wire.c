@@ -25,23 +25,55 @@ static uint64_t last_of(const uint64_t *sum, int words, uint64_t sign)
     return (sum[words - 1] & ~RCX_EXACT_FLAGS) | (sign & RCX_EXACT_FLAGS);
 }
 
+/* Words that are compared at once. */
+enum { RUN = 8 };
+typedef uint64_t pair_t __attribute__((vector_size(16), aligned(8), may_alias));
+
+/* Whether all words of a run are value. */
+static inline bool are_all(const uint64_t *run, uint64_t value)
+{
+    const pair_t *p = (const pair_t *)run;
+    const pair_t other =
+        ((p[0] ^ value) | (p[1] ^ value)) | ((p[2] ^ value) | (p[3] ^ value));
+
+    return (other[0] | other[1]) == 0;
+}
+
+/* The first word that is not 0, and the end of those that are not the sign. */
+static inline void find_words(const uint64_t *sum, int words, uint64_t sign,
+                              int *first_p, int *end_p)
+{
+    int first = 0, end = words;
+
+    if (last_of(sum, words, sign) == sign) {
+        end--;
+        while (end >= RUN && are_all(sum + end - RUN, sign))
+            end -= RUN;
+        while (end > 0 && sum[end - 1] == sign)
+            end--;
+    }
+    while (first + RUN <= end && are_all(sum + first, 0))
+        first += RUN;
+    while (first < end && sum[first] == 0)
+        first++;
+    *first_p = first;
+    *end_p = end;
+}
+
 /* Store a header and words; returns how many words, 0 if they do not fit. */
 static size_t pack_one(uint64_t *to, size_t room, const uint64_t *sum,
                        int words)
 {
     const uint64_t sign = sign_of(sum, words);
-    int first = 0, end = words;
+    int first, end;
 
-    if (last_of(sum, words, sign) == sign)
-        for (end--; end > 0 && sum[end - 1] == sign; end--)
-            ;
-    while (first < end && sum[first] == 0)
-        first++;
+    find_words(sum, words, sign, &first, &end);
     if ((size_t)(end - first) + 1 > room)
         return 0;
     to[0] = (sum[words - 1] & RCX_EXACT_FLAGS) | (sign & 1) << SIGN_SHIFT |
             (uint64_t)(end - first) << COUNT_SHIFT | (uint64_t)first;
-    memcpy(to + 1, sum + first, (size_t)(end - first) * sizeof *to);
+    for (int i = first; i < end; i++)
+        to[1 + i - first] = sum[i];
     return (size_t)(end - first) + 1;
 }
 
@@ -64,39 +96,56 @@ static size_t pack(void *to, size_t room, const void *from, size_t count,
     return used * sizeof(uint64_t);
 }
 
-/* Returns how many words it has read, 0 if they are no sum. */
-static size_t unpack_one(uint64_t *sum, int words, const uint64_t *from,
-                         size_t left)
-{
-    const uint64_t flags = left ? from[0] & RCX_EXACT_FLAGS : 0;
-    const int first = left ? (int)(from[0] & FIELD) : 0;
-    const int count = left ? (int)(from[0] >> COUNT_SHIFT & FIELD) : 0;
-    const int end = first + count;
+/* What a header says. */
+struct header {
+    int first, count;
+    uint64_t sign, flags;
+};
 
-    if (left < (size_t)count + 1 || end > words)
-        return 0;
-    memset(sum, 0, (size_t)first * sizeof *sum);
-    memcpy(sum + first, from + 1, (size_t)count * sizeof *sum);
-    memset(sum + end, from[0] >> SIGN_SHIFT & 1 ? 0xff : 0,
-           (size_t)(words - end) * sizeof *sum);
-    sum[words - 1] = (sum[words - 1] & ~RCX_EXACT_FLAGS) | flags;
-    return (size_t)count + 1;
+/* False: there is no header, or not as many words as it says. */
+static inline bool read_header(struct header *h, int words,
+                               const uint64_t *from, size_t left)
+{
+    if (left == 0)
+        return false;
+    h->first = (int)(from[0] & FIELD);
+    h->count = (int)(from[0] >> COUNT_SHIFT & FIELD);
+    h->sign = 0 - (from[0] >> SIGN_SHIFT & 1);
+    h->flags = from[0] & RCX_EXACT_FLAGS;
+    return left > (size_t)h->count && h->first + h->count <= words;
 }
 
-static bool unpack(void *to, size_t count, const void *from, size_t bytes,
-                   int words)
+static void unpack_one(uint64_t *sum, int words, const struct header *h,
+                       const uint64_t *from)
+{
+    const int end = h->first + h->count;
+
+    memset(sum, 0, (size_t)words * sizeof *sum);
+    for (int i = 0; i < h->count; i++)
+        sum[h->first + i] = from[i];
+    for (int i = end; h->sign && i < words; i++)
+        sum[i] = h->sign;
+    sum[words - 1] = (sum[words - 1] & ~RCX_EXACT_FLAGS) | h->flags;
+}
+
+/* Unpack, or add to other sums if there are some. */
+static bool take(uint64_t *to, const uint64_t *others, size_t count,
+                 const void *from, size_t bytes, int words)
 {
     const uint64_t *at = from;
     size_t left = bytes / sizeof(uint64_t);
+    struct header h;
 
-    for (size_t i = 0; i < count; i++) {
-        const size_t own =
-            unpack_one((uint64_t *)to + i * (size_t)words, words, at, left);
-
-        if (own == 0)
+    for (size_t i = 0; i < count; i++, to += words) {
+        if (!read_header(&h, words, at, left))
             return false;
-        at += own;
-        left -= own;
+        if (others)
+            rcx_exact_add_words(to, others + i * (size_t)words, words, h.first,
+                                at + 1, h.count, h.sign, h.flags);
+        else
+            unpack_one(to, words, &h, at + 1);
+        at += 1 + h.count;
+        left -= 1 + (size_t)h.count;
     }
     return left == 0 && bytes % sizeof(uint64_t) == 0;
 }
@@ -110,7 +159,13 @@ static size_t pack_float32(void *to, size_t room, const void *from,
 static bool unpack_float32(void *to, size_t count, const void *from,
                            size_t bytes)
 {
-    return unpack(to, count, from, bytes, rcx_exact_float32.words);
+    return take(to, NULL, count, from, bytes, rcx_exact_float32.words);
+}
+
+static bool add_float32(void *dst, const void *sums, size_t count,
+                        const void *packed, size_t bytes)
+{
+    return take(dst, sums, count, packed, bytes, rcx_exact_float32.words);
 }
 
 static size_t pack_float64(void *to, size_t room, const void *from,
@@ -122,8 +177,16 @@ static size_t pack_float64(void *to, size_t room, const void *from,
 static bool unpack_float64(void *to, size_t count, const void *from,
                            size_t bytes)
 {
-    return unpack(to, count, from, bytes, rcx_exact_float64.words);
+    return take(to, NULL, count, from, bytes, rcx_exact_float64.words);
 }
 
-const struct rcx_wire rcx_exact_wire_float32 = {pack_float32, unpack_float32};
-const struct rcx_wire rcx_exact_wire_float64 = {pack_float64, unpack_float64};
+static bool add_float64(void *dst, const void *sums, size_t count,
+                        const void *packed, size_t bytes)
+{
+    return take(dst, sums, count, packed, bytes, rcx_exact_float64.words);
+}
+
+const struct rcx_wire rcx_exact_wire_float32 = {pack_float32, unpack_float32,
+                                                add_float32};
+const struct rcx_wire rcx_exact_wire_float64 = {pack_float64, unpack_float64,
+                                                add_float64};

@@ -11,12 +11,14 @@
  * How elements that are long and say little are sent in short messages. pack()
  * stores count elements in at most room bytes and returns how many, at least 8
  * an element, or 0 if there is no room. unpack() restores them; false: bytes
- * are no such message.
- * from and to are aligned to 8 bytes.
+ * are no such message. add() is SUM of elements and packed ones, which do not
+ * lie in dst; dst may be sums. All are aligned to 8 bytes.
  */
 struct rcx_wire {
     size_t (*pack)(void *to, size_t room, const void *from, size_t count);
     bool (*unpack)(void *to, size_t count, const void *from, size_t bytes);
+    bool (*add)(void *dst, const void *sums, size_t count, const void *packed,
+                size_t bytes);
 };
 
 /* How two vectors are combined: a predefined kernel, or the user's function. */
@@ -28,6 +30,7 @@ struct rcx_reducer {
     rcx_datatype_t type;
     size_t elem_bytes;
     const struct rcx_wire *wire; /* NULL: elements are sent as they are */
+    bool adds_packed;            /* the op is that of wire->add() */
 };
 
 /* dst = left op right; RCX_ERR_OP if the user's function says so. */

@@ -216,6 +216,7 @@ static rcx_status_t combine_predefined(const struct rcx_registry *r,
     if (rcx_type_predefined(type)) {
         c->reducer.kernel = rcx_kernel_find(r->isa, op, type);
         c->reducer.wire = wire_of(type);
+        c->reducer.adds_packed = c->reducer.wire && op == RCX_SUM;
         c->finish = rcx_finish_find(op, type);
         c->exact = rcx_op_exact(op, type);
     } else if (op == RCX_REPLACE || op == RCX_NO_OP) {

@@ -123,7 +123,7 @@ static void a_misspelt_value_is_recognised(void **state)
         {"RCX_REDUCE", "binominal", "binomial"},
         {"RCX_REDUCE_SCATTER", "pariwise", "pairwise"},
         {"RCX_ORDER", "cannonical", "canonical"},
-        {"RCX_WAIT", "blcok", "block"}, {"RCX_CHECK", "FULL", "full"},
+        {"RCX_SUM", "exat", "exact"}, {"RCX_WAIT", "blcok", "block"}, {"RCX_CHECK", "FULL", "full"},
         {"RCX_LOG", "warning", NULL}, {"RCX_LOG", "inof", "info"},
         {"RCX_ISA", "avx22", "avx2"}, {"RCX_ALLREDUCE", "best", NULL},
         {"RCX_ORDER", " ", NULL}, {"RCX_ALLREDUCE", "binomial", NULL},

@@ -2,7 +2,7 @@
 /*
  * SUNDIALS vectors that are distributed over the ranks of a communicator. Local
  * operations are those of nvector_serial; a reduction is local work, then one
- * rcx_allreduce(). Sums of a rank's part have a fixed order.
+ * rcx_allreduce(). sums.c has the sums.
  */
 #include <rcx/rcx_nvector.h>
 
@@ -10,133 +10,27 @@
 #include <nvector/nvector_serial.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
-/*
- * The content begins with that of nvector_serial, so that its functions work on
- * this rank's part, and are in the table of operations as they are.
- */
-struct content {
-    struct _N_VectorContent_Serial part;
-    sunindextype length; /* on all ranks */
-    rcx_comm_t *comm;
-};
-
-static struct content *content_of(N_Vector v)
-{
-    return v->content;
-}
-
-/* ---- Local sums ---------------------------------------------------------- */
-
-/*
- * A rank's part is summed as a binary tree down to LEAF elements, like ranks in
- * the canonical order: 2^k ranks with equal parts longer than LEAF / 2 then sum
- * in the same tree for any k. A tree also rounds less than a sequential sum.
- */
-enum { LEAF = 32, OPERANDS = 3 };
-
-struct terms {
-    double (*sum)(N_Vector v[]);
-    double *data[OPERANDS];
-    struct _N_VectorContent_Serial part[OPERANDS];
-    struct _generic_N_Vector vector[OPERANDS];
-};
-
-static double sum_leaf(struct terms *t, sunindextype first, sunindextype n)
-{
-    N_Vector v[OPERANDS];
-
-    for (int i = 0; i < OPERANDS; i++) {
-        t->part[i].length = n;
-        t->part[i].data = t->data[i] + first;
-        v[i] = &t->vector[i];
-    }
-    return t->sum(v);
-}
-
-static double sum_halves(struct terms *t, sunindextype first, sunindextype n)
-{
-    const sunindextype half = n / 2;
-
-    return n <= LEAF ? sum_leaf(t, first, n)
-                     : sum_halves(t, first, half) +
-                           sum_halves(t, first + half, n - half);
-}
-
-static double sum_part(double (*sum)(N_Vector v[]), N_Vector x, N_Vector y,
-                       N_Vector z)
-{
-    const N_Vector v[OPERANDS] = {x, y, z};
-    struct terms t = {.sum = sum};
-
-    for (int i = 0; i < OPERANDS; i++) {
-        t.data[i] = NV_DATA_S(v[i]);
-        t.vector[i] = *v[i];
-        t.vector[i].content = &t.part[i];
-    }
-    return sum_halves(&t, 0, NV_LENGTH_S(x));
-}
-
-static double products(N_Vector v[])
-{
-    return N_VDotProd_Serial(v[0], v[1]);
-}
-
-static double squares(N_Vector v[])
-{
-    return N_VWSqrSumLocal_Serial(v[0], v[1]);
-}
-
-static double masked_squares(N_Vector v[])
-{
-    return N_VWSqrSumMaskLocal_Serial(v[0], v[1], v[2]);
-}
-
-static double magnitudes(N_Vector v[])
-{
-    return N_VL1Norm_Serial(v[0]);
-}
-
-static double dot_prod_local(N_Vector x, N_Vector y)
-{
-    return sum_part(products, x, y, x);
-}
-
-static double squares_local(N_Vector x, N_Vector w)
-{
-    return sum_part(squares, x, w, x);
-}
-
-static double masked_squares_local(N_Vector x, N_Vector w, N_Vector id)
-{
-    return sum_part(masked_squares, x, w, id);
-}
-
-static double l1_norm_local(N_Vector x)
-{
-    return sum_part(magnitudes, x, x, x);
-}
-
-static int dot_prod_multi_local(int n, N_Vector x, N_Vector *y, double *values)
-{
-    for (int i = 0; i < n; i++)
-        values[i] = dot_prod_local(x, y[i]);
-    return n < 1 ? -1 : 0;
-}
+#include "sums.h"
 
 /* ---- Reductions ---------------------------------------------------------- */
-
-static bool reduce(N_Vector v, double values[], int n, rcx_op_t op)
-{
-    return rcx_allreduce(RCX_IN_PLACE, values, (size_t)n, RCX_FLOAT64, op,
-                         content_of(v)->comm) == RCX_OK;
-}
 
 /* NAN if the reduction fails: it compares as false with any tolerance, so that
  * solvers stop. */
 static double reduce_one(N_Vector v, double value, rcx_op_t op)
 {
-    return reduce(v, &value, 1, op) ? value : NAN;
+    return reduce_values(v, &value, 1, op) ? value : NAN;
+}
+
+static double sum_one(const struct terms *terms, N_Vector x, N_Vector y,
+                      N_Vector z)
+{
+    const struct sums sums = {
+        .terms = terms, .x = {&x, 0}, .y = {&y, 0}, .z = {&z, 0}};
+    double value;
+
+    return sum_all(&sums, 1, &value) ? value : NAN;
 }
 
 static booleantype all_true(N_Vector v, booleantype value)
@@ -158,7 +52,7 @@ static double root_mean(N_Vector x, double sum)
 
 static double dot_prod(N_Vector x, N_Vector y)
 {
-    return reduce_one(x, dot_prod_local(x, y), RCX_SUM);
+    return sum_one(&products, x, y, x);
 }
 
 static double max_norm(N_Vector x)
@@ -168,16 +62,12 @@ static double max_norm(N_Vector x)
 
 static double wrms_norm(N_Vector x, N_Vector w)
 {
-    const double sum = squares_local(x, w);
-
-    return root_mean(x, reduce_one(x, sum, RCX_SUM));
+    return root_mean(x, sum_one(&squares, x, w, x));
 }
 
 static double wrms_norm_mask(N_Vector x, N_Vector w, N_Vector id)
 {
-    const double sum = masked_squares_local(x, w, id);
-
-    return root_mean(x, reduce_one(x, sum, RCX_SUM));
+    return root_mean(x, sum_one(&masked_squares, x, w, id));
 }
 
 static double min(N_Vector x)
@@ -187,12 +77,12 @@ static double min(N_Vector x)
 
 static double wl2_norm(N_Vector x, N_Vector w)
 {
-    return sqrt(reduce_one(x, squares_local(x, w), RCX_SUM));
+    return sqrt(sum_one(&squares, x, w, x));
 }
 
 static double l1_norm(N_Vector x)
 {
-    return reduce_one(x, l1_norm_local(x), RCX_SUM);
+    return sum_one(&magnitudes, x, x, x);
 }
 
 static booleantype inv_test(N_Vector x, N_Vector z)
@@ -210,46 +100,74 @@ static double min_quotient(N_Vector num, N_Vector denom)
     return reduce_one(num, N_VMinQuotient_Serial(num, denom), RCX_MIN);
 }
 
-/* ---- Fused operations ---------------------------------------------------- */
+/* ---- Local sums ---------------------------------------------------------- */
 
-static int sum_all(int n, N_Vector x, double values[])
+static double dot_prod_local(N_Vector x, N_Vector y)
 {
-    return reduce(x, values, n, RCX_SUM) ? 0 : -1;
+    return sum_part(&products, x, y, x);
 }
+
+static double squares_local(N_Vector x, N_Vector w)
+{
+    return sum_part(&squares, x, w, x);
+}
+
+static double masked_squares_local(N_Vector x, N_Vector w, N_Vector id)
+{
+    return sum_part(&masked_squares, x, w, id);
+}
+
+static double l1_norm_local(N_Vector x)
+{
+    return sum_part(&magnitudes, x, x, x);
+}
+
+static int dot_prod_multi_local(int n, N_Vector x, N_Vector *y, double *values)
+{
+    for (int i = 0; i < n; i++)
+        values[i] = dot_prod_local(x, y[i]);
+    return n < 1 ? -1 : 0;
+}
+
+static int dot_prod_multi_all_reduce(int n, N_Vector x, double values[])
+{
+    return reduce_values(x, values, n, RCX_SUM) ? 0 : -1;
+}
+
+/* ---- Fused operations ---------------------------------------------------- */
 
 static int dot_prod_multi(int n, N_Vector x, N_Vector *y, double *values)
 {
-    const int bad = dot_prod_multi_local(n, x, y, values);
+    const struct sums sums = {
+        .terms = &products, .x = {y, 1}, .y = {&x, 0}, .z = {&x, 0}};
 
-    return bad ? bad : sum_all(n, x, values);
+    return n > 0 && sum_all(&sums, n, values) ? 0 : -1;
 }
 
-static int root_means(int n, N_Vector *x, double *norms)
+static int root_means(const struct sums *sums, int n, double *norms)
 {
-    if (sum_all(n, x[0], norms) != 0)
+    if (n < 1 || !sum_all(sums, n, norms))
         return -1;
     for (int i = 0; i < n; i++)
-        norms[i] = root_mean(x[i], norms[i]);
+        norms[i] = root_mean(sums->x.of[i], norms[i]);
     return 0;
 }
 
 static int wrms_norms(int n, N_Vector *x, N_Vector *w, double *norms)
 {
-    if (n < 1)
-        return -1;
-    for (int i = 0; i < n; i++)
-        norms[i] = squares_local(x[i], w[i]);
-    return root_means(n, x, norms);
+    const struct sums sums = {
+        .terms = &squares, .x = {x, 1}, .y = {w, 1}, .z = {x, 1}};
+
+    return root_means(&sums, n, norms);
 }
 
 static int wrms_norms_mask(int n, N_Vector *x, N_Vector *w, N_Vector id,
                            double *norms)
 {
-    if (n < 1)
-        return -1;
-    for (int i = 0; i < n; i++)
-        norms[i] = masked_squares_local(x[i], w[i], id);
-    return root_means(n, x, norms);
+    const struct sums sums = {
+        .terms = &masked_squares, .x = {x, 1}, .y = {w, 1}, .z = {&id, 0}};
+
+    return root_means(&sums, n, norms);
 }
 
 int N_VEnableFusedOps_Rcx(N_Vector v, booleantype on)
@@ -405,26 +323,47 @@ static void fill_ops(N_Vector_Ops ops)
     ops->nvinvtest = inv_test;
     ops->nvconstrmask = constr_mask;
     ops->nvminquotient = min_quotient;
-    ops->nvdotprodmultiallreduce = sum_all;
+    ops->nvdotprodmultiallreduce = dot_prod_multi_all_reduce;
+}
+
+int N_VSetExactSums_Rcx(N_Vector v, booleantype on)
+{
+    if (!v || !v->ops)
+        return -1;
+    content_of(v)->sums_exactly = on;
+    /* sums of what local sums have rounded would depend on the cut */
+    v->ops->nvdotprodmultiallreduce = on ? NULL : dot_prod_multi_all_reduce;
+    return 0;
+}
+
+/* rcx_init() has checked the value. */
+static bool is_exact_wanted(void)
+{
+    const char *value = getenv("RCX_SUM");
+
+    return value && strcmp(value, "exact") == 0;
 }
 
 N_Vector N_VNewEmpty_Rcx(rcx_comm_t *comm, sunindextype local_length,
                          SUNContext sunctx)
 {
     struct content c = {.part = {.length = local_length}, .comm = comm};
-    int64_t length = local_length;
+    int64_t sums[] = {local_length, is_exact_wanted()};
     N_Vector v = N_VNewEmpty(sunctx);
 
     /* first, as later failures may be on this rank only */
-    if (rcx_allreduce(RCX_IN_PLACE, &length, 1, RCX_INT64, RCX_SUM, comm) !=
+    if (rcx_allreduce(RCX_IN_PLACE, sums, 2, RCX_INT64, RCX_SUM, comm) !=
         RCX_OK) {
         N_VFreeEmpty(v);
         return NULL;
     }
     if (v)
         fill_ops(v->ops);
-    c.length = length;
-    return with_content(v, &c);
+    c.length = sums[0];
+    v = with_content(v, &c);
+    if (sums[1] > 0) /* on any rank: all ranks must do the same */
+        N_VSetExactSums_Rcx(v, SUNTRUE);
+    return v;
 }
 
 N_Vector N_VNew_Rcx(rcx_comm_t *comm, sunindextype local_length,

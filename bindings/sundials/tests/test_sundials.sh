@@ -3,14 +3,15 @@
 #
 # SUNDIALS over RCX: the example on 1 to 8 ranks, a rank that is killed, and a comparison with
 # nvector_parallel where that is installed.
-# Usage: test_sundials.sh RCXRUN HEAT [TWINS]
+# Usage: test_sundials.sh RCXRUN HEAT [CUTS [TWINS]]
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../../../tests/support/tap.sh"
-takes "RCXRUN HEAT [TWINS]" "$@"
+takes "RCXRUN HEAT [CUTS [TWINS]]" "$@"
 rcxrun=$(realpath "$1")
 heat=$(realpath "$2")
-twins=${3:+$(realpath "$3")}
+cuts=${3:+$(realpath "$3")}
+twins=${4:+$(realpath "$4")}
 bound=(timeout -k 5 60)
 
 # The exact norm at t = 0.1 of 200 cells of width 1/201, from the sum of the eigenmodes.
@@ -44,6 +45,37 @@ for cells in 200 1024; do
     done
     ok $code "canonical order: CVODE of $cells cells has the same digits on 1, 2, 4 and 8 ranks"
 done
+
+# outputs SUM PROGRAM ARGUMENT...: how many different outputs the program has on 1 to 7 ranks
+outputs() {
+    local sum=$1
+    shift
+    for n in 1 2 3 4 7; do
+        run 0 "$rcxrun" -n $n -x RCX_SUM="$sum" "$@" && md5sum <"$out" || echo "$n ranks: fails"
+    done | sort -u | wc -l
+}
+
+[ "$(outputs exact "$heat" 200 0.1)" -eq 1 ]
+ok $? "exact sums: CVODE's output has the same digits on 1, 2, 3, 4 and 7 ranks"
+[ "$(outputs plain "$heat" 200 0.1)" -gt 1 ]
+ok $? "without them it has not"
+
+if [ -n "$cuts" ]; then
+    for seed in 1 2; do
+        [ "$(outputs exact "$cuts" $seed)" -eq 1 ] && { [ $seed = 1 ] || cmp "$out" "$scratch/cut"; }
+        ok $? "exact sums: all sums, CVODE and KINSOL have the same bits on 1 to 7 ranks, cut $seed"
+        cp "$out" "$scratch/cut"
+    done
+    [ "$(outputs plain "$cuts" 1)" -gt 2 ]
+    ok $? "without them they have not"
+    # shellcheck disable=SC2016
+    run 0 "$rcxrun" -n 3 bash -c '[ "$PMIX_RANK" = 2 ] && export RCX_SUM=exact; exec "$0" 1' "$cuts" \
+        && cmp "$out" "$scratch/cut"
+    ok $? "exact sums that one rank asks for are those of all"
+fi
+
+run 1 "$rcxrun" -n 2 -x RCX_SUM=exat "$heat" 200 0.1 && grep -q 'RCX_SUM=exat: .* did you mean exact' "$err"
+ok $? "another value of RCX_SUM is refused"
 
 # shellcheck disable=SC2016
 run 137 "$rcxrun" -k -n 3 -x RCX_TIMEOUT=4s bash -c '

@@ -6,12 +6,14 @@
  * many steps. Run it under mpirun:
  *
  *   twins             TAP, on rank 0
- *   twins time        microseconds of a dot product with RCX and with MPI
+ *   twins time [N]    microseconds of a dot product with RCX, with its exact
+ *                     sums, and with MPI
  */
 #include <kinsol/kinsol.h>
 #include <math.h>
 #include <mpi.h>
 #include <nvector/nvector_parallel.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,12 +63,13 @@ static double element(int vector, long i)
            (vector == 0);
 }
 
-static void make_vectors(sunindextype first, SUNContext sundials)
+static void make_vectors(sunindextype first, bool exactly, SUNContext sundials)
 {
     int64_t all = mine;
 
     MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
     x[0][0] = N_VNew_Rcx(comm, mine, sundials);
+    N_VSetExactSums_Rcx(x[0][0], exactly);
     x[1][0] = N_VNew_Parallel(MPI_COMM_WORLD, mine, all, sundials);
     for (int kind = 0; kind < KINDS; kind++)
         for (int v = 0; v < VECTORS; v++) {
@@ -258,6 +261,27 @@ static void compare_solutions(long first, SUNContext sundials)
        "KINSOL: the same solution in as many steps");
 }
 
+static void compare_all(long first, SUNContext sundials)
+{
+    const sunindextype all_mine = mine;
+
+    for (int exactly = 0; exactly < 2; exactly++) {
+        mine = all_mine;
+        make_vectors(first, exactly, sundials);
+        compare_operations(exactly ? "exact sums, fused off" : "fused off");
+        free_vectors();
+        if (rank == 1)
+            mine = 0;
+        make_vectors(first, exactly, sundials);
+        N_VEnableFusedOps_Rcx(x[0][0], SUNTRUE);
+        N_VEnableFusedOps_Parallel(x[1][0], SUNTRUE);
+        compare_operations(exactly ? "exact sums, fused on, a part is empty"
+                                   : "fused on, a part is empty");
+        compare_solutions(first, sundials);
+        free_vectors();
+    }
+}
+
 /* ---- Time ---------------------------------------------------------------- */
 
 static double time_of(N_Vector *v)
@@ -279,24 +303,35 @@ static int ascending(const void *a, const void *b)
     return (u > v) - (u < v);
 }
 
-static void print_times(void)
+static double median(double times[], int n)
 {
-    enum { ROUNDS = 21 };
-    double ours[ROUNDS], theirs[ROUNDS], ratios[ROUNDS];
+    qsort(times, (size_t)n, sizeof *times, ascending);
+    return times[n / 2];
+}
 
+static void print_times(long first, SUNContext sundials)
+{
+    enum { ROUNDS = 21, WAYS = 3 };
+    double times[WAYS][ROUNDS], to_mpi[ROUNDS], to_plain[ROUNDS];
+
+    make_vectors(first, false, sundials);
     for (int i = 0; i < ROUNDS; i++) {
-        ours[i] = time_of(x[0]);
-        theirs[i] = time_of(x[1]);
-        ratios[i] = ours[i] / theirs[i];
+        N_VSetExactSums_Rcx(x[0][0], SUNFALSE);
+        times[0][i] = time_of(x[0]);
+        N_VSetExactSums_Rcx(x[0][0], SUNTRUE);
+        times[1][i] = time_of(x[0]);
+        times[2][i] = time_of(x[1]);
+        to_mpi[i] = times[0][i] / times[2][i];
+        to_plain[i] = times[1][i] / times[0][i];
     }
-    qsort(ours, ROUNDS, sizeof *ours, ascending);
-    qsort(theirs, ROUNDS, sizeof *theirs, ascending);
-    qsort(ratios, ROUNDS, sizeof *ratios, ascending);
     if (rank == 0)
-        printf("dot product of %ld a rank, %d ranks: RCX %.3f us, MPI %.3f us, "
-               "in turns %.2f\n",
-               (long)mine, size, ours[ROUNDS / 2], theirs[ROUNDS / 2],
-               ratios[ROUNDS / 2]);
+        printf("dot product of %ld a rank, %d ranks: RCX %.3f us, exact %.3f "
+               "us, MPI %.3f us; in turns: RCX of MPI %.2f, exact of plain "
+               "%.2f\n",
+               (long)mine, size, median(times[0], ROUNDS),
+               median(times[1], ROUNDS), median(times[2], ROUNDS),
+               median(to_mpi, ROUNDS), median(to_plain, ROUNDS));
+    free_vectors();
 }
 
 int main(int argc, char **argv)
@@ -312,25 +347,15 @@ int main(int argc, char **argv)
     comm = rcx_world(context);
     rank = rcx_comm_rank(comm);
     size = rcx_comm_size(comm);
-    mine = 100 + 10 * rank;
+    mine = argc > 2 ? atol(argv[2]) : 100 + 10 * rank;
     first = 100L * rank + 5L * rank * (rank - 1);
-    make_vectors(first, sundials);
     if (argc > 1) {
-        print_times();
+        print_times(first, sundials);
     } else {
-        compare_operations("fused off");
-        free_vectors();
-        if (rank == 1)
-            mine = 0;
-        make_vectors(first, sundials);
-        N_VEnableFusedOps_Rcx(x[0][0], SUNTRUE);
-        N_VEnableFusedOps_Parallel(x[1][0], SUNTRUE);
-        compare_operations("fused on, a part is empty");
-        compare_solutions(first, sundials);
+        compare_all(first, sundials);
         if (rank == 0)
             printf("1..%d\n", tests);
     }
-    free_vectors();
     SUNContext_Free(&sundials);
     rcx_finalize(&context);
     MPI_Finalize();

@@ -47,6 +47,21 @@ rcx_comm_t *N_VGetComm_Rcx(N_Vector v);
  * NULL. */
 int N_VEnableFusedOps_Rcx(N_Vector v, booleantype on);
 
+/*
+ * Enable or disable exact sums of v: dot products, and norms that are sums, are
+ * then the mathematical sums, rounded once. So they depend on nothing but the
+ * elements: neither on the number of ranks, nor on how many elements each has.
+ * Alike on all ranks. Clones inherit the setting. In a new vector it is enabled
+ * if the environment variable RCX_SUM is "exact" on some rank.
+ *
+ * Rounded before they are added: each product of an element and its weight.
+ * Rounded after that: the sum, the mean and its root. Functions whose names end
+ * in Local round the sum of a rank's part. What is added up from these depends
+ * on the cut, so there is no N_VDotProdMultiAllReduce then. Returns 0, or -1 if
+ * v is NULL.
+ */
+int N_VSetExactSums_Rcx(N_Vector v, booleantype on);
+
 #ifdef __cplusplus
 }
 #endif

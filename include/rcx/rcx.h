@@ -774,6 +774,13 @@ RCX_API rcx_status_t rcx_type_free(rcx_context_t *context,
                                    rcx_datatype_t *type);
 
 /*
+ * The bytes of an element of datatype. Local. context may be NULL if the type
+ * is predefined. RCX_ERR_ARG: an argument is not valid.
+ */
+RCX_API rcx_status_t rcx_type_size(rcx_context_t *context,
+                                   rcx_datatype_t datatype, size_t *bytes_p);
+
+/*
  * dst[i] = left[i] op right[i], locally, by the kernels that the collectives
  * use. dst may equal left or right. AVG combines as SUM does.
  *
@@ -847,6 +854,8 @@ RCX_API rcx_status_t rcx_mem_deregister(rcx_comm_t *comm, void *ptr);
  * other overlap of the buffers is RCX_ERR_ARG. The value is ABI.
  */
 #define RCX_IN_PLACE ((void *)-1)
+/* RCX_IN_PLACE, for languages that do not read this header. */
+RCX_API void *rcx_in_place(void);
 
 /*
  * What all collectives share. Every rank of comm calls the same collectives in

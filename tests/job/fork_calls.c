@@ -85,6 +85,7 @@ static void be_called(rcx_request_t *request, rcx_status_t status, void *arg)
     X(rcx_op_free, in.h.context, &in.h.op)                                     \
     X(rcx_type_create, in.h.context, 8, &out.type)                             \
     X(rcx_type_free, in.h.context, &in.h.type)                                 \
+    X(rcx_type_size, in.h.context, in.h.type, &out.index)                      \
     X(rcx_reduce_local, in.h.context, out.words, in.words, in.words, COUNT,    \
       KIND)                                                                    \
     X(rcx_mem_alloc, in.h.comm, 64, &out.memory)                               \
@@ -114,6 +115,7 @@ static void be_called(rcx_request_t *request, rcx_status_t status, void *arg)
 #define ANSWERED(X)                                                            \
     X(rcx_status_string, rcx_status_string(RCX_ERR_FORKED)[0] != '\0')         \
     X(rcx_op_supported, rcx_op_supported(RCX_SUM, RCX_INT) == 1)               \
+    X(rcx_in_place, rcx_in_place() == RCX_IN_PLACE)                            \
     X(rcx_version, rcx_version()[0] != '\0')                                   \
     X(rcx_get_id, rcx_get_id(NULL, &out.id) == RCX_OK)                         \
     X(rcx_world, rcx_world(in.h.context) == in.h.world)                        \

@@ -401,6 +401,42 @@ static void types_may_have_any_extent(void **state)
     }
 }
 
+static void every_type_tells_its_size(void **state)
+{
+    static const size_t wanted[] = {
+        [RCX_INT8] = 1,           [RCX_UINT64] = 8,
+        [RCX_BFLOAT16] = 2,       [RCX_LONG_DOUBLE] = sizeof(long double),
+        [RCX_BOOL] = 1,           [RCX_COMPLEX_DOUBLE] = 16,
+        [RCX_SHORT_INT] = 8,      [RCX_UNSIGNED_LONG_LONG] = 8,
+        [RCX_EXACT_FLOAT32] = 48, [RCX_EXACT_FLOAT64] = 536};
+    struct job job;
+    rcx_datatype_t type;
+    size_t bytes = 0;
+
+    (void)state;
+    open_with(&job, 1, NULL, NULL, NULL);
+    for (size_t t = 0; t < sizeof wanted / sizeof *wanted; t++) {
+        if (!wanted[t])
+            continue;
+        assert_ok(rcx_type_size(NULL, (rcx_datatype_t)t, &bytes));
+        assert_int_equal(bytes, wanted[t]);
+        assert_ok(rcx_type_size(job.contexts[0], (rcx_datatype_t)t, &bytes));
+        assert_int_equal(bytes, wanted[t]);
+    }
+    assert_ok(rcx_type_create(job.contexts[0], 77, &type));
+    assert_ok(rcx_type_size(job.contexts[0], type, &bytes));
+    assert_int_equal(bytes, 77);
+    assert_refused(&said, rcx_type_size(NULL, type, &bytes), RCX_ERR_ARG,
+                   "context");
+    assert_refused(&said, rcx_type_size(job.contexts[0], RCX_SUM, &bytes),
+                   RCX_ERR_ARG, "it is an op");
+    assert_refused(&said, rcx_type_size(job.contexts[0], type, NULL),
+                   RCX_ERR_ARG, "bytes_p");
+    assert_int_equal(bytes, 77);
+    assert_ok(rcx_type_free(job.contexts[0], &type));
+    assert_ok(job_close(&job));
+}
+
 static void replace_and_no_op_take_the_last_and_the_first_rank(void **state)
 {
     for (int size = 1; size <= RANKS; size++) {
@@ -462,6 +498,7 @@ int main(void)
         cmocka_unit_test(many_failing_ops_are_one_line_each),
         cmocka_unit_test(a_failing_op_fails_a_local_reduction),
         cmocka_unit_test(types_may_have_any_extent),
+        cmocka_unit_test(every_type_tells_its_size),
         cmocka_unit_test(replace_and_no_op_take_the_last_and_the_first_rank),
         cmocka_unit_test(an_average_is_the_sum_divided_once),
     };

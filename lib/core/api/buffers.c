@@ -206,3 +206,8 @@ rcx_status_t rcx_relate_buffers(const struct rcx_arguments *a,
         return on_gpu(a, b);
     return gets ? find_alias(a, z, b) : RCX_OK;
 }
+
+void *rcx_in_place(void)
+{
+    return RCX_IN_PLACE;
+}

@@ -92,6 +92,24 @@ rcx_status_t rcx_type_free(rcx_context_t *context, rcx_datatype_t *type)
     return leave(context, status);
 }
 
+rcx_status_t rcx_type_size(rcx_context_t *context, rcx_datatype_t datatype,
+                           size_t *bytes_p)
+{
+    const struct rcx_type_info *info = rcx_type_predefined(datatype);
+    rcx_status_t status;
+
+    if (info && bytes_p) {
+        *bytes_p = info->bytes;
+        return RCX_OK;
+    }
+    status = enter("type_size", context);
+    if (status != RCX_OK)
+        return status;
+    return leave(context, bytes_p ? rcx_registry_measure(&context->registry,
+                                                         datatype, bytes_p)
+                                  : rcx_missing(&context->log, "bytes_p"));
+}
+
 rcx_status_t rcx_reduce_local(rcx_context_t *context, void *dst,
                               const void *left, const void *right, size_t count,
                               rcx_datatype_t datatype, rcx_op_t op)

@@ -6,7 +6,7 @@
 # test. Usage: test_package.sh SOURCE_DIR
 
 if [ "${1-}" != --inside ]; then
-    for tool in dpkg-buildpackage lintian dh help2man git; do
+    for tool in dpkg-buildpackage lintian dh help2man git gfortran; do
         command -v $tool >/dev/null || {
             echo "1..0 # SKIP needs $tool"
             exit 0
@@ -35,9 +35,13 @@ if [ "${1-}" = --inside ]; then
     ok $? "a program compiles with them, and runs"
     run 0 rcxrun -n 2 /usr/bin/python3 "$2/bindings/python/examples/fit.py" && grep -q '^2 ranks: ' "$out"
     ok $? "Python finds the package"
+    # shellcheck disable=SC2046
+    run 0 gfortran "$2/bindings/fortran/examples/cg.f90" -o cg $(pkg-config --cflags --libs rcx-fortran) && run 0 rcxrun -n 2 ./cg exact \
+        && grep -q '^2 ranks: .* difference from one rank 0.0E+00$' "$out"
+    ok $? "a Fortran program compiles with them, and runs"
     LC_ALL=C.UTF-8 run 0 man -w 3 rcx_iallreduce && run 0 man -w 1 rcxrun
     ok $? "there is a manual"
-    run 0 dpkg --purge librcx-dev rcx-tools python3-rcx librcx0 \
+    run 0 dpkg --purge librcx-fortran-dev librcx-fortran0 librcx-dev rcx-tools python3-rcx librcx0 \
         && ! find /usr/include/rcx /usr/lib -name '*rcx*' ! -path '/usr/local/*' 2>/dev/null | grep .
     ok $? "nothing is left when they are removed"
     end_tests

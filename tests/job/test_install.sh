@@ -151,7 +151,7 @@ prefix=/usr/local
 library=$prefix/lib/librcx.so
 
 # bindings are installed if the libraries that they bind to are: see below
-(cd root && find . -type f ! -name "*.so.*" ! -name "rcx_nvector.*" ! -name "*.so" ! -path "*/dist-packages/*" ! -path "*/man/*" | sort) >installed
+(cd root && find . -type f ! -name "*.so.*" ! -name "rcx_nvector.*" ! -name rcx-fortran.pc ! -path "*/rcx/fortran/*" ! -name "*.so" ! -path "*/dist-packages/*" ! -path "*/man/*" | sort) >installed
 diff installed - >"$out" <<END
 ./usr/local/bin/rcx_info
 ./usr/local/bin/rcx_perf
@@ -271,6 +271,35 @@ if have g++; then
     ok $? "C++20: the example of rcx.hpp compiles with pkg-config's flags"
     do_it rcxrun -n 2 ./average && grep -q '^3 values, mean 7.000, ' "$out"
     ok $? "C++20: and runs"
+fi
+# the lines of docs/howto/fortran.md, in the checkout, on the files that it has
+page=$source/docs/howto/fortran.md
+block() { awk -v start="\`\`\`$1" '$0 == start { on = 1; next } on && $0 == "```" { exit } on' "$page"; }
+if have gfortran; then
+    do_it find root$prefix/lib -path '*/rcx/fortran/rcx.mod' && [ -s "$out" ]
+    ok $? "Fortran: the module is installed"
+    block fortran >checkout/hello.f90
+    block cmake >checkout/CMakeLists.txt
+    sed -n '/apt-get/d; s/^    //p' "$page" >lines
+    [ "$(grep -c '^\(meson\|gfortran\|rcxrun\|cmake\)' lines)" -eq "$(wc -l <lines)" ]
+    ok $? "Fortran: the page has commands"
+    while read -r line; do
+        if [[ $line == *cmake* ]] && ! have cmake; then
+            skip "Fortran: $line" "CMake is not installed"
+            continue
+        fi
+        (cd checkout && do_it bash -c "$line") && case $line in
+            *hello) [ "$(cat "$out")" = "the sum is  10.0  10.0  10.0" ] ;;
+            *./cg) grep -q '^4 ranks: [0-9]* iterations, error ' "$out" ;;
+            *exact) grep -q '^3 ranks: .*, difference from one rank 0.0E+00$' "$out" ;;
+        esac
+        ok $? "Fortran: $line"
+    done <lines
+    sed 's/fortran)/fortran pascal)/' checkout/CMakeLists.txt >with_cmake/CMakeLists.txt
+    ! do_it cmake -S with_cmake -B with_cmake/pascal && grep -q 'RCX has no pascal here' "$out"
+    ok $? "CMake: a component that there is not is refused"
+else
+    skip "Fortran" "gfortran is not installed"
 fi
 if [ -e "root$prefix/include/rcx/rcx_nvector.h" ]; then
     read -ra words < <(pkg-config --cflags --libs rcx_nvector | xargs)

@@ -35,8 +35,14 @@ RENAMED = {"type_p": "datatype", "type": "datatype"}
 LENGTH_OF = "counts"
 
 # Elements of a buffer that a call accesses: by operation and argument, C expressions of call.h.
-# All others: count.
 NEEDS = {
+    ("allreduce", "sendbuf"): "count", ("allreduce", "recvbuf"): "count",
+    ("bcast", "buf"): "count", ("send", "buf"): "count", ("recv", "buf"): "count",
+    ("scan", "sendbuf"): "count", ("scan", "recvbuf"): "count",
+    ("exscan", "sendbuf"): "count", ("exscan", "recvbuf"): "call.rank == 0 ? 0 : count",
+    ("reduce_local", "dst"): "count", ("reduce_local", "left"): "count",
+    ("reduce_local", "right"): "count",
+    ("reduce", "sendbuf"): "count",
     ("reduce", "recvbuf"): "call.rank == root ? count : 0",
     ("reduce_scatter", "sendbuf"): "rcx_f_sum(recvcounts, call.size)",
     ("reduce_scatter", "recvbuf"): "sendbuf == RCX_IN_PLACE ? rcx_f_sum(recvcounts, call.size)"
@@ -48,8 +54,11 @@ NEEDS = {
     ("gatherv", "recvbuf"): "call.rank == root ? rcx_f_reach(counts, displs, call.size) : 0",
     ("scatterv", "sendbuf"): "call.rank == root ? rcx_f_reach(counts, displs, call.size) : 0",
     ("scatterv", "recvbuf"): "rcx_f_at(counts, call.rank)",
+    ("gather", "sendbuf"): "count",
     ("gather", "recvbuf"): "call.rank == root ? rcx_f_times(count, call.size) : 0",
     ("scatter", "sendbuf"): "call.rank == root ? rcx_f_times(count, call.size) : 0",
+    ("scatter", "recvbuf"): "count",
+    ("allgather", "sendbuf"): "count",
     ("allgather", "recvbuf"): "rcx_f_times(count, call.size)",
     ("allgatherv", "sendbuf"): "rcx_f_at(counts, call.rank)",
     ("allgatherv", "recvbuf"): "rcx_f_reach(counts, displs, call.size)",
@@ -57,7 +66,6 @@ NEEDS = {
     ("alltoall", "recvbuf"): "rcx_f_times(count, call.size)",
     ("alltoallv", "sendbuf"): "rcx_f_reach(sendcounts, senddispls, call.size)",
     ("alltoallv", "recvbuf"): "rcx_f_reach(recvcounts, recvdispls, call.size)",
-    ("exscan", "recvbuf"): "call.rank == 0 ? 0 : count",
 }
 
 # Types of C that Fortran has a kind for, and the value that initialises one.
@@ -383,7 +391,9 @@ class Shim:
             yield f"{c_type.removesuffix('[]').replace('*', ' *')} *{name} = {got};".replace("* *", "**")
         for c_type, name in self.arguments:
             if self.is_buffer(c_type, name):
-                need = NEEDS.get((self.operation, name), "recvcount" if "recvcount" in names else "count")
+                if (self.operation, name) not in NEEDS:
+                    raise SystemExit(f"{self.name}: NEEDS does not have {name} of {self.operation}")
+                need = NEEDS[self.operation, name]
                 yield f"{c_type.replace('*', ' *')}{name} = rcx_f_buffer("
                 yield f'    &call, "{name}", {name}_d, {need}, datatype.number, {self._is_written(c_type)});'
 

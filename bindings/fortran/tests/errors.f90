@@ -89,7 +89,7 @@ contains
 
   ! Arrays that are shorter than what the call accesses.
   subroutine test_lengths()
-    integer :: x(4), y(4 * ranks - 1), counts(ranks), status, one
+    integer :: x(4), y(4 * ranks - 1), counts(ranks), status, one, i
     integer(c_size_t) :: long
 
     x = rank
@@ -114,6 +114,8 @@ contains
     counts = 4
     call rcx_allgatherv(x, y, counts, datatype=RCX_INTEGER, comm=world, status=status)
     call expect_status(status, RCX_ERR_ARG, 'allgatherv')
+    call rcx_allgatherv(x, y, counts / 4, [(4 * i, i = 1, ranks)], RCX_INTEGER, world, status)
+    call expect_status(status, RCX_ERR_ARG, 'a displacement at the end')
     call rcx_reduce_scatter(y, x, counts, RCX_INTEGER, RCX_SUM, world, status)
     call expect_status(status, RCX_ERR_ARG, 'reduce_scatter')
     call rcx_alltoallv(x, counts - 4, counts, y, counts, [4 * ranks], RCX_INTEGER, world, status)
@@ -216,7 +218,7 @@ contains
     call expect_status(status, RCX_ERR_COMM_FAILED, 'and its communicators have failed')
     call rcx_comm_error(world, info)
     call expect(info%status == RCX_ERR_PEER_FAILED .and. all(info%ranks == [rank_that_dies]), &
-        'which says who: ' // info%text)
+        'which is named: ' // info%text)
 
     call rcx_comm_revoke(world)
     flags = ibset(7_c_int64_t, 10 + rank)

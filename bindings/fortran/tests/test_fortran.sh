@@ -109,6 +109,10 @@ with 'RCX_API rcx_status_t rcx_comm_paint(rcx_comm_t *comm, struct tm *when);'
 run 1 "${maker[@]}" && grep -q 'rcx_comm_paint: no rule' "$err"
 ok $? "and if there is no rule for it, that is an error"
 
+with 'RCX_API rcx_status_t rcx_blend(const void *sendbuf, void *recvbuf, size_t count, rcx_datatype_t datatype, rcx_comm_t *comm);'
+run 1 "${maker[@]}" && grep -q 'rcx_blend: NEEDS does not have sendbuf' "$err"
+ok $? "and so it is if its buffers are of unknown lengths"
+
 cd "$scratch" || exit 2
 run 0 "$gfortran" -fsyntax-only -std=f2018 -Wall -Wextra -pedantic -Werror "$folder/rcx_h.f90" "$here/rcx.f90"
 ok $? "the module is Fortran 2018, without a warning"

@@ -277,7 +277,7 @@ contains
     x = 1d30
     x(2, :) = [2d0**60, 1d0, -2d0**60]
     call rcx_exact64_add(sums(1), x(2, :))
-    call rcx_exact64_add(sums(1), reshape([1d0, -1d0, 0d0, 0d0], [2, 2]))
+    call rcx_exact64_add(sums(1), reshape([1d0, 2d0, 3d0, -6d0], [2, 2]))
     call rcx_exact64_add(sums(1), 0.5d0)
     y = [3d0, 2d0, 3d0]
     call rcx_exact64_add_product(sums(2), x(2, :), y)

@@ -6,9 +6,10 @@
 #include "sim/simulate.h"
 
 /*
- * Set across[nodes->level] of *cost_p, in a simulation in which every message
- * takes one round: the number of rounds with messages between nodes, and the
- * sum over rounds of the elements on the busiest link in one direction. False:
+ * Set across[nodes->level] of *cost_p, in a simulation in which a message
+ * between nodes takes one round, and nothing else takes time: the number of
+ * rounds, and the sum over rounds of the elements on the busiest link in one
+ * direction. False:
  * there is no memory, or the ranks wait for each other in a cycle; s->text says
  * which.
  */

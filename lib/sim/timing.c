@@ -125,8 +125,10 @@ struct clock {
     const struct price *prices;
     int price_count;
     enum simulation_mode mode;
-    bool in_node;  /* see simulation_clock_in_node() */
-    bool no_ports; /* messages do not wait for a port */
+    const struct rcx_nodes *far; /* messages within its nodes take no time;
+                                    NULL: all take time */
+    bool in_node;                /* see simulation_clock_in_node() */
+    bool no_ports;               /* messages do not wait for a port */
     uint32_t *partner;
     struct node *nodes;
     uint32_t *ready;
@@ -252,6 +254,11 @@ static void visit_eager(struct clock *c, uint32_t at, uint32_t other)
         arrive(c, other, sent);
 }
 
+static bool takes_time(const struct clock *c, uint32_t rank, int peer)
+{
+    return !c->far || c->far->node[rank] != c->far->node[peer];
+}
+
 static void visit(struct clock *c, uint32_t at)
 {
     struct node *node = &c->nodes[at];
@@ -280,7 +287,8 @@ static void visit(struct clock *c, uint32_t at)
         const double theirs = c->nodes[other].time[k];
 
         time[k] = node->time[k] < theirs ? theirs : node->time[k];
-        time[k] += c->prices[k].message + count * c->prices[k].sent;
+        if (takes_time(c, node->rank, step->peer))
+            time[k] += c->prices[k].message + count * c->prices[k].sent;
     }
     finish(c, at, time);
     finish(c, other, time);
@@ -391,20 +399,36 @@ bool simulation_time(struct simulation *s, const struct rcx_machine *machine,
     return good;
 }
 
+/* Walk, and return the time at which each step ends. */
+static double *ends_of(struct clock *c)
+{
+    double *ends = NULL;
+
+    if (walk(c)) {
+        ends = per_step(c->s, sizeof *ends);
+        if (!ends)
+            simulation_lacks_memory(c->s);
+        for (size_t i = 0; ends && i < c->s->step_count; i++)
+            ends[i] = c->nodes[i].time[0];
+    }
+    close_clock(c);
+    return ends;
+}
+
 double *simulation_ends(struct simulation *s, const struct rcx_machine *machine,
                         enum simulation_mode mode)
 {
     const struct price price = price_on(machine, s);
-    struct clock c = {.s = s, .prices = &price, .price_count = 1, .mode = mode};
-    double *ends = NULL;
 
-    if (walk(&c)) {
-        ends = per_step(s, sizeof *ends);
-        if (!ends)
-            simulation_lacks_memory(s);
-        for (size_t i = 0; ends && i < s->step_count; i++)
-            ends[i] = c.nodes[i].time[0];
-    }
-    close_clock(&c);
-    return ends;
+    return ends_of(&(struct clock){
+        .s = s, .prices = &price, .price_count = 1, .mode = mode});
+}
+
+double *simulation_ends_between(struct simulation *s,
+                                const struct rcx_nodes *nodes)
+{
+    static const struct price round = {.message = 1};
+
+    return ends_of(&(struct clock){
+        .s = s, .prices = &round, .price_count = 1, .far = nodes});
 }

@@ -49,6 +49,11 @@ bool simulation_time(struct simulation *s, const struct rcx_machine *machine,
 double *simulation_ends(struct simulation *s, const struct rcx_machine *machine,
                         enum simulation_mode mode);
 
+/* Return the same in rounds between nodes: a message from one node to another
+ * takes time 1, and nothing else takes time. */
+double *simulation_ends_between(struct simulation *s,
+                                const struct rcx_nodes *nodes);
+
 #define SIMULATION_NO_STEP UINT32_MAX
 /*
  * Return for each step of all ranks the other side of its message, or

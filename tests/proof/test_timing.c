@@ -155,12 +155,26 @@ static void build_across(struct rcx_builder *b, const struct rcx_shape *s)
         rcx_step_recv(b, s->rank - half, scratch(b));
 }
 
-static void assert_links(void (*build)(struct rcx_builder *b,
-                                       const struct rcx_shape *s),
-                         const uint64_t node[4], int rounds, int volume)
+/* Rank 0 sends to rank 3 at once, and rank 2 to rank 4 what it gets from rank
+ * 1. */
+static void build_out_of_step(struct rcx_builder *b, const struct rcx_shape *s)
 {
-    struct simulation s = open_with(build, 4);
-    struct rcx_nodes *nodes = rcx_nodes_create(&heap, node, 4);
+    const struct rcx_span came = scratch(b);
+    static const int from[] = {-1, -1, 1, 0, 2}, to[] = {3, 2, 4, -1, -1};
+
+    if (from[s->rank] >= 0)
+        rcx_step_recv(b, from[s->rank], came);
+    if (to[s->rank] >= 0)
+        rcx_step_send(b, to[s->rank], s->rank == 2 ? came : rcx_span_in(s));
+}
+
+static void assert_links_of(int ranks,
+                            void (*build)(struct rcx_builder *b,
+                                          const struct rcx_shape *s),
+                            const uint64_t node[], int rounds, int volume)
+{
+    struct simulation s = open_with(build, ranks);
+    struct rcx_nodes *nodes = rcx_nodes_create(&heap, node, ranks);
     struct rcx_cost cost = {.rounds = 7};
 
     assert_non_null(nodes);
@@ -170,6 +184,13 @@ static void assert_links(void (*build)(struct rcx_builder *b,
     assert_time(cost.across[RCX_LEVEL_NODE].volume, volume);
     rcx_nodes_free(&heap, nodes);
     simulation_close(&s);
+}
+
+static void assert_links(void (*build)(struct rcx_builder *b,
+                                       const struct rcx_shape *s),
+                         const uint64_t node[4], int rounds, int volume)
+{
+    assert_links_of(4, build, node, rounds, volume);
 }
 
 static void links_are_shared_by_the_ranks_of_a_node(void **state)
@@ -184,6 +205,16 @@ static void links_are_shared_by_the_ranks_of_a_node(void **state)
     assert_links(build_across, (uint64_t[]){0, 1, 2, 2}, 1, 2 * N);
 }
 
+static void messages_within_nodes_take_no_round(void **state)
+{
+    (void)state;
+    assert_links_of(5, build_out_of_step, (uint64_t[]){0, 0, 0, 1, 1}, 1,
+                    2 * N);
+    assert_links_of(5, build_out_of_step, (uint64_t[]){0, 1, 2, 1, 2}, 1, N);
+    assert_links_of(5, build_out_of_step, (uint64_t[]){0, 0, 1, 1, 2}, 2,
+                    3 * N);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +223,7 @@ int main(void)
             a_rank_sends_and_receives_at_once_and_combines_one_by_one),
         cmocka_unit_test(a_rank_sends_one_message_at_a_time_in_schedule_order),
         cmocka_unit_test(ranks_that_wait_in_a_circle_are_found),
+        cmocka_unit_test(messages_within_nodes_take_no_round),
         cmocka_unit_test(links_are_shared_by_the_ranks_of_a_node),
     };
 

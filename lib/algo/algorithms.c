@@ -59,6 +59,7 @@
     X(rcx_bcast_scatter_allgather)                                             \
     X(rcx_bcast_split_binary)                                                  \
     X(rcx_bcast_hierarchical)                                                  \
+    X(rcx_bcast_multi_object)                                                  \
     X(rcx_gather_linear)                                                       \
     X(rcx_gather_tree)                                                         \
     X(rcx_gather_hierarchical)                                                 \
@@ -81,6 +82,7 @@
     X(rcx_alltoall_bruck)                                                      \
     X(rcx_alltoall_ring)                                                       \
     X(rcx_alltoall_hierarchical)                                               \
+    X(rcx_alltoall_multi_object)                                               \
     X(rcx_alltoallv_linear)                                                    \
     X(rcx_alltoallv_pairwise)                                                  \
     X(rcx_alltoallv_bruck)                                                     \

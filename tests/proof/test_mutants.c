@@ -134,6 +134,25 @@ static void print_tally(const struct rcx_algo *algo, const struct tally *tally)
     print_message("\n");
 }
 
+/* More nodes than ranks of a node, so that there are two rounds between nodes,
+ * the second one incomplete. */
+static void try_rounds_between_nodes(const struct rcx_algo *algo,
+                                     struct tally *tally)
+{
+    const struct proof_case c = {.algo = algo,
+                                 .size = 12,
+                                 .root = 5,
+                                 .count = rcx_coll_has_blocks(algo->coll) ? 12
+                                          : rcx_coll_has_data(algo->coll) ? 1
+                                                                          : 0,
+                                 .map = PROOF_MAP_BLOCKS,
+                                 .per_node = 2,
+                                 .commutative = true};
+
+    tally->known_count = 0;
+    try_params(c, 0, tally);
+}
+
 static void mutants_are_caught(void **state)
 {
     static const int sizes[] = {2, 3, 5, 6};
@@ -160,6 +179,8 @@ static void mutants_are_caught(void **state)
                 try_params(c, 0, &tally);
         }
     }
+    if (strcmp(algo->name, "multi_object") == 0)
+        try_rounds_between_nodes(algo, &tally);
     print_tally(algo, &tally);
     assert_true(tally.tried[MUTATION_DROP_STEP] > 0);
 }

@@ -8,9 +8,9 @@
 
 #include "sim/timing.h"
 
-/* Links leave each rank to the next and the one before in its row, and in its
- * column. */
-enum { UP, DOWN, WAYS, DIMENSIONS = 2 };
+/* Links leave each rank to the next and the one before in its row, in its
+ * column, and in other planes. */
+enum { UP, DOWN, WAYS, DIMENSIONS = 3 };
 
 struct loads {
     const struct simulated_torus *torus;
@@ -28,16 +28,19 @@ static double *load_of(const struct loads *l, int round, int dimension, int way,
                      (size_t)rank];
 }
 
-/* The ranks along a row or a column. */
+/* The ranks along a dimension. */
 struct line {
     int size, stride;
 };
 
-static struct line line_of(const struct simulated_torus *torus, int dimension)
+static struct line line_of(const struct simulated_torus *t, int dimension)
 {
-    return dimension == 0
-               ? (struct line){.size = torus->columns, .stride = 1}
-               : (struct line){.size = torus->rows, .stride = torus->columns};
+    const struct line lines[DIMENSIONS] = {
+        {.size = t->columns, .stride = 1},
+        {.size = t->rows, .stride = t->columns},
+        {.size = t->planes, .stride = t->columns * t->rows}};
+
+    return lines[dimension];
 }
 
 static int coordinate(const struct line *line, int rank)

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Loads of the links of a network that a simulated call uses: a ring, a torus
- * of two dimensions, or groups of ranks that share thin links to each other.
+ * of two or three dimensions, or groups of ranks that share thin links to each
+ * other.
  */
 #ifndef RCX_SIM_TORUS_H
 #define RCX_SIM_TORUS_H
 
 #include "sim/simulate.h"
 
-/* A torus whose rows have so many ranks, side by side. One row: a ring. There
- * is a link each way between neighbours. */
+/* A torus whose rows have so many ranks, side by side, and whose planes have so
+ * many rows. One row: a ring. There is a link each way between neighbours. */
 struct simulated_torus {
-    int columns, rows;
+    int columns, rows, planes;
 };
 
 struct torus_load {
@@ -23,10 +24,10 @@ struct torus_load {
 };
 
 /*
- * Compute the loads of a call of columns * rows ranks. A message goes the
- * shortest way along its row, then along its column; if there are two shortest
- * ways, half of it takes each. False: there is no memory, or the ranks wait for
- * each other in a cycle; s->text says which.
+ * Compute the loads of a call of columns * rows * planes ranks. A message goes
+ * the shortest way along its row, then along its column, then between planes;
+ * if there are two shortest ways, half of it takes each. False: there is no
+ * memory, or the ranks wait for each other in a cycle; s->text says which.
  */
 bool simulation_torus(struct simulation *s, const struct simulated_torus *torus,
                       struct torus_load *load_p);

@@ -26,15 +26,19 @@ static void expect_near(double got, double expected)
 }
 
 /* Return the load in vectors. method: as in the environment. columns: 0: a
- * ring. */
-static struct torus_load load_of(const char *method, int size, int columns)
+ * ring; rows: 0: one plane. */
+static struct torus_load load_on(const char *method, int size, int columns,
+                                 int rows)
 {
     struct rcx_method_spec spec;
     struct rcx_refusal refusal;
     struct proof_case c = {
         .size = size, .count = (size_t)size, .commutative = true};
-    const struct simulated_torus torus = {.columns = columns ? columns : size,
-                                          .rows = columns ? size / columns : 1};
+    const int of_row = columns ? columns : size;
+    const int of_plane = rows ? rows : size / of_row;
+    const struct simulated_torus torus = {.columns = of_row,
+                                          .rows = of_plane,
+                                          .planes = size / of_row / of_plane};
     struct simulated_call call;
     struct simulation s;
     struct torus_load load;
@@ -51,6 +55,11 @@ static struct torus_load load_of(const char *method, int size, int columns)
     load.busiest /= size;
     load.in_rounds /= size;
     return load;
+}
+
+static struct torus_load load_of(const char *method, int size, int columns)
+{
+    return load_on(method, size, columns, 0);
 }
 
 /* ---- Steps --------------------------------------------------------------- */
@@ -102,10 +111,13 @@ static void each_step_halves_a_run_of_parts(void **state)
     (void)state;
     for (int p = 1; p <= 1024; p *= 2) {
         for (int columns = 1; columns <= p; columns *= 2) {
-            const struct rcx_swing w = {.size = p, .columns = columns};
+            for (int rows = 1; rows <= p / columns; rows *= 2) {
+                const struct rcx_swing w = {
+                    .size = p, .columns = columns, .rows = rows};
 
-            for (int member = 0; member < p; member++)
-                check_parts(&w, member);
+                for (int member = 0; member < p; member += 1 + p / 256)
+                    check_parts(&w, member);
+            }
         }
     }
 }
@@ -113,7 +125,8 @@ static void each_step_halves_a_run_of_parts(void **state)
 static void the_largest_butterfly_does_not_overflow(void **state)
 {
     const struct rcx_swing ring = {.size = 1 << 30, .columns = 1 << 30};
-    const struct rcx_swing torus = {.size = 1 << 30, .columns = 1 << 14};
+    const struct rcx_swing torus = {
+        .size = 1 << 30, .columns = 1 << 14, .rows = 1 << 7};
 
     (void)state;
     for (int i = 0; i < 1000; i++) {
@@ -142,19 +155,22 @@ static double swing_on_a_ring(int k)
     return sum;
 }
 
+/* A torus with 2^logs[d] ranks along dimension d. */
+static double swing_on_dimensions(const int logs[3])
+{
+    double sum = 0, part = 1;
+
+    for (int step = 0; step < logs[0] || step < logs[1] || step < logs[2];
+         step++)
+        for (int d = 0; d < 3; d++)
+            if (step < logs[d])
+                sum += 2 * sharing(step, logs[d]) * (part /= 2);
+    return sum;
+}
+
 static double swing_on_a_torus(int rows_log, int columns_log)
 {
-    double sum = 0;
-    int in_row = 0, in_column = 0;
-
-    for (int i = 0; i < rows_log + columns_log; i++) {
-        const bool row = in_row < columns_log &&
-                         (in_row <= in_column || in_column == rows_log);
-        const int step = row ? in_row++ : in_column++;
-
-        sum += 2 * ldexp(sharing(step, row ? columns_log : rows_log), -i - 1);
-    }
-    return sum;
+    return swing_on_dimensions((int[]){columns_log, rows_log, 0});
 }
 
 /* In a cube, all ranks below a link exchange over it with those above; the last
@@ -193,6 +209,86 @@ static void links_of_a_torus_carry_what_formulas_say(void **state)
                         swing_on_a_torus(k - c, c));
         }
     }
+}
+
+static void links_of_a_torus_of_three_dimensions_do_as_well(void **state)
+{
+    (void)state;
+    for (int k = 3; k <= LOG_SIZES + 1; k++) {
+        for (int c = 1; c < k - 1; c++) {
+            for (int r = 1; r < k - c; r++) {
+                char method[64];
+
+                snprintf(method, sizeof method, "swing:columns=%d,rows=%d",
+                         1 << c, 1 << r);
+                expect_near(load_on(method, 1 << k, 1 << c, 1 << r).in_rounds,
+                            swing_on_dimensions((int[]){c, r, k - c - r}));
+            }
+        }
+    }
+}
+
+/* On a torus of 8 x 8 x 8 ranks, each dimension that Swing knows of makes it
+ * better. */
+static void dimensions_are_better_than_rows_and_columns(void **state)
+{
+    const struct torus_load cube = load_on("rabenseifner", 512, 8, 8);
+    const struct torus_load ring = load_on("swing", 512, 8, 8);
+    const struct torus_load plane = load_on("swing:columns=8", 512, 8, 8);
+    const struct torus_load space =
+        load_on("swing:columns=8,rows=8", 512, 8, 8);
+
+    (void)state;
+    assert_true(space.in_rounds < plane.in_rounds);
+    assert_true(plane.in_rounds < ring.in_rounds);
+    assert_true(ring.in_rounds < cube.in_rounds);
+    assert_true(space.busiest < plane.busiest && space.moved < plane.moved);
+    assert_true(space.in_rounds < 1.02 * ring_on_a_ring(9));
+}
+
+/* Return the messages that share the busiest link of a line of ranks in a step,
+ * and in the mirrored one if both are made at once. */
+static double sharing_of_both(int step, int ranks, bool both)
+{
+    const struct rcx_swing w = {.size = ranks, .columns = ranks};
+    double up[64] = {0}, most = 0;
+
+    for (int m = 0; m <= both; m++)
+        for (int r = 0; r < ranks; r++) {
+            const int from = m ? (ranks - r) % ranks : r;
+            const int to = rcx_swing_peer(&w, r, step);
+            const int far = ((m ? r - to : to - r) + ranks) % ranks;
+
+            /* downwards, messages share links as they do upwards */
+            for (int i = 0; far <= ranks / 2 && i < far; i++)
+                up[(from + i) % ranks] += far == ranks / 2 ? 0.5 : 1;
+        }
+    for (int i = 0; i < ranks; i++)
+        most = up[i] > most ? up[i] : most;
+    return most;
+}
+
+/*
+ * The paper splits the vector over 2 d schedules on d dimensions: each begins
+ * with another one, and half are mirrored. That takes a sixth of the time of
+ * links on 8 x 8 x 8 ranks. But each rank sends as many bytes as before. With
+ * the bandwidth of one link to leave a node, they take almost as long as links
+ * do without it.
+ */
+static void all_ports_help_nodes_that_send_over_all_at_once(void **state)
+{
+    enum { RANKS = 8, D = 3, STEPS = 9 };
+    const double sent = ring_on_a_ring(STEPS); /* 2 (p-1)/p vectors of a rank */
+    double one = 0, all = 0;
+
+    (void)state;
+    for (int i = 0; i < STEPS; i++) {
+        one += 2 * ldexp(sharing_of_both(i / D, RANKS, false), -i - 1);
+        all += 2 * ldexp(sharing_of_both(i / D, RANKS, true), -i - 1) / (2 * D);
+    }
+    expect_near(one, swing_on_dimensions((int[]){3, 3, 3}));
+    assert_true(one > 5.9 * all && one < 6 * all);
+    assert_true(one < 1.02 * sent);
 }
 
 /* On a ring the ring is best for long vectors, and Swing between it and the
@@ -245,6 +341,9 @@ int main(void)
         cmocka_unit_test(the_largest_butterfly_does_not_overflow),
         cmocka_unit_test(links_of_a_ring_carry_what_formulas_say),
         cmocka_unit_test(links_of_a_torus_carry_what_formulas_say),
+        cmocka_unit_test(links_of_a_torus_of_three_dimensions_do_as_well),
+        cmocka_unit_test(dimensions_are_better_than_rows_and_columns),
+        cmocka_unit_test(all_ports_help_nodes_that_send_over_all_at_once),
         cmocka_unit_test(swing_is_between_ring_and_cube),
         cmocka_unit_test(rows_and_columns_are_better_than_a_ring_on_a_torus),
         cmocka_unit_test(whole_vectors_share_links_alike),

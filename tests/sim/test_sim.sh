@@ -226,16 +226,20 @@ reports() {
 
 # On a ring of 4, doubling sends a vector one hop, then two, half of it either way
 run 0 "$sim" load -p 4 -a recursive_doubling -a ring && says_nothing && narrow && reports recursive_doubling 2 2 12 \
-    && reports ring 1.5 1.5 6 && run 0 "$sim" load -p 4 --columns 2 -a recursive_doubling && reports recursive_doubling 1 0.5 8
+    && reports ring 1.5 1.5 6 && run 0 "$sim" load -p 4 --columns 2 -a recursive_doubling && reports recursive_doubling 1 0.5 8 \
+    && run 0 "$sim" load -p 8 --columns 2 --rows 2 -a recursive_doubling && reports recursive_doubling 1.5 0.5 24
 ok $? "load adds up what links of a ring and of a torus carry"
 
 # a chain of 4 crosses one of three gaps or two, and the binomial tree from 0 goes
 # to 2, 1 and 3
 run 0 "$sim" load -c bcast -p 4 --group 2 -a tree -a tree:topology=chain,fan=1 && says_nothing && narrow \
-    && reports tree 1 2 2 && reports tree:topology=chain,fan=1 1 1.5 2
-ok $? "load counts what goes between groups"
+    && reports tree 1 1 2 2 && reports tree:topology=chain,fan=1 1 1 1.5 2 \
+    && run 0 "$sim" load -c bcast -p 27 --group 3 --per-node 3 -a hierarchical -a multi_object \
+    && prints '^ *27 hierarchical  *4  *8 ' && prints '^ *27 multi_object  *2  *8 '
+ok $? "load counts what goes between groups, and in how many rounds"
 
-run 2 "$sim" load -p 6 --columns 4 && says 'does not divide 6 ranks' && run 2 "$sim" load --group 0 \
+run 2 "$sim" load -p 6 --columns 4 && says 'planes of 4 ranks do not divide 6 ranks' \
+    && run 2 "$sim" load -p 8 --rows 2 && says 'needs --columns' && run 2 "$sim" load --group 0 \
     && run 2 "$sim" cost --group 2 && says 'not an option of cost' \
     && run 0 "$sim" load -c allgather -p 6 -a recursive_doubling -a ring && prints 'needs a power of two' && reports ring 0.8333 0.8333 5
 ok $? "load says what does not fit"

@@ -72,7 +72,7 @@ static const struct sim_command commands[] = {
     {"cost", "capRneNABGPkS", "1..16", false, false, sim_cost},
     {"verify", "capRnjkS", "1..16", false, false, sim_verify},
     {"draw", "capRneNskS", NULL, true, false, sim_draw},
-    {"load", "capRngtNkS", "8,16,64", false, false, sim_load},
+    {"load", "capRngtwNkS", "8,16,64", false, false, sim_load},
     {"map", "capRemMoNABGskSCuU", "2..64", false, false, sim_map},
     {"node", "capReNmMouHxLWTKv", "16,64", false, true, sim_node},
     {"regret", "ouIy", "1", false, false, sim_regret},

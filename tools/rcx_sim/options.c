@@ -267,6 +267,7 @@ static const struct option names[] = {
     {"usual", no_argument, NULL, 'y'},
     {"group", required_argument, NULL, 'g'},
     {"columns", required_argument, NULL, 't'},
+    {"rows", required_argument, NULL, 'w'},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
@@ -314,6 +315,7 @@ static void parse_how(int option, const char *value, struct sim_options *o)
     case 'j': o->inject = true; break;
     case 'g': o->group = parse_rank("group", value, 1); break;
     case 't': o->columns = parse_rank("columns", value, 1); break;
+    case 'w': o->rows = parse_rank("rows", value, 1); break;
     }
 }
 

@@ -53,7 +53,7 @@ struct sim_options {
     const char *times; /* regret: file of measured times; NULL: not given */
     bool usual;        /* regret: prices of the usual machine */
     int group;         /* load: ranks of a group; 0: a torus instead */
-    int columns;       /* load: of the torus; 0: a ring */
+    int columns, rows; /* load: of the torus; 0: a ring; 0: one plane */
     struct rcx_heap *heap;
 };
 

@@ -55,6 +55,7 @@ const char sim_usage[] =
     "      goes between groups of neighbours, the first of them whole; the mean over\n"
     "      all beginnings of the first; and what is expected of ranks at random\n"
     "      --columns N       a torus with rows of N ranks; without it a ring\n"
+    "      --rows N          the torus has planes of N rows; without it one\n"
     "      --group N         groups of N ranks, and no torus\n"
     "\n"
     "map\n"

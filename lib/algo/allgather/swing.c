@@ -14,11 +14,11 @@
 #include "algo/phase/fold.h"
 #include "algo/phase/halving.h"
 
-enum { COLUMNS }; /* parameters */
+enum { COLUMNS, ROWS }; /* parameters */
 
 static bool fits(const struct rcx_shape *s)
 {
-    return rcx_swing_fits(s, s->params[COLUMNS]);
+    return rcx_swing_fits(s, &s->params[COLUMNS]);
 }
 
 static struct rcx_cost cost(const struct rcx_shape *s)
@@ -33,7 +33,7 @@ static struct rcx_cost cost(const struct rcx_shape *s)
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
 {
-    const struct rcx_swing swing = rcx_swing_of(s, s->params[COLUMNS]);
+    const struct rcx_swing swing = rcx_swing_of(s, &s->params[COLUMNS]);
     const struct rcx_halving h = {.group =
                                       rcx_group_folded(s, s->size - swing.size),
                                   .blocks = rcx_blocks_of(s),
@@ -48,8 +48,8 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
     rcx_fold_out(b, s, out);
 }
 
-static const struct rcx_param params[] = {[COLUMNS] = RCX_SWING_COLUMNS,
-                                          {.name = NULL}};
+static const struct rcx_param params[] = {
+    [COLUMNS] = RCX_SWING_COLUMNS, [ROWS] = RCX_SWING_ROWS, {.name = NULL}};
 
 const struct rcx_algo rcx_allgather_swing = {
     .name = "swing",

@@ -7,21 +7,21 @@
  *   order    parts: SAME; whole: LOOSE; as recursive_doubling when p < 8
  *
  * As rabenseifner for parts of the vector, or as recursive_doubling for whole
- * ones, but messages go two thirds as far: along a ring, or along the rows and
- * columns of a torus. There fewer of them share a link; and fewer bytes leave a
- * group of neighbours, unless groups are those of the cube. Whole vectors are
- * combined from other groups of ranks on each rank, so their bits may differ.
- * swing.h has the steps.
+ * ones, but messages go two thirds as far: along a ring, or along the
+ * dimensions of a torus. There fewer of them share a link; and fewer bytes
+ * leave a group of neighbours, unless groups are those of the cube. Whole
+ * vectors are combined from other groups of ranks on each rank, so their bits
+ * may differ. swing.h has the steps.
  */
 #include "algo/phase/fold.h"
 #include "algo/phase/halving.h"
 
-enum { EXCHANGE, COLUMNS }; /* parameters */
+enum { EXCHANGE, COLUMNS, ROWS }; /* parameters */
 enum { PARTS, WHOLE };
 
 static bool fits(const struct rcx_shape *s)
 {
-    return rcx_swing_fits(s, s->params[COLUMNS]);
+    return rcx_swing_fits(s, &s->params[COLUMNS]);
 }
 
 static rcx_order_t order(const struct rcx_shape *s)
@@ -91,7 +91,7 @@ static void build_whole(struct rcx_builder *b, const struct rcx_shape *s,
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
 {
-    const struct rcx_swing swing = rcx_swing_of(s, s->params[COLUMNS]);
+    const struct rcx_swing swing = rcx_swing_of(s, &s->params[COLUMNS]);
 
     if (s->params[EXCHANGE] == PARTS)
         build_parts(b, s, &swing);
@@ -107,6 +107,7 @@ static const struct rcx_param params[] = {
                   .names = exchanges,
                   .usual = PARTS},
     [COLUMNS] = RCX_SWING_COLUMNS,
+    [ROWS] = RCX_SWING_ROWS,
     {.name = NULL}};
 
 const struct rcx_algo rcx_allreduce_swing = {

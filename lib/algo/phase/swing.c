@@ -6,24 +6,33 @@
 #include "algo/phase/swing.h"
 
 const int64_t rcx_swing_columns_proved[] = {0, 2, 8, RCX_PARAM_END};
+const int64_t rcx_swing_rows_proved[] = {0, 1, 4, RCX_PARAM_END};
+
+enum { COLUMNS, ROWS };
 
 static bool is_pow2(int64_t n)
 {
     return n > 0 && (n & (n - 1)) == 0;
 }
 
-bool rcx_swing_fits(const struct rcx_shape *s, int64_t columns)
+bool rcx_swing_fits(const struct rcx_shape *s, const int64_t torus[2])
 {
-    return columns == 0 ||
-           (is_pow2(s->size) && is_pow2(columns) && columns <= s->size);
+    const int64_t columns = torus[COLUMNS], rows = torus[ROWS];
+
+    if (columns == 0)
+        return rows == 0;
+    return is_pow2(s->size) && is_pow2(columns) && columns <= s->size &&
+           (rows == 0 || (is_pow2(rows) && rows <= s->size / columns));
 }
 
-struct rcx_swing rcx_swing_of(const struct rcx_shape *s, int64_t columns)
+struct rcx_swing rcx_swing_of(const struct rcx_shape *s, const int64_t torus[2])
 {
     const int size = rcx_pow2_floor(s->size);
 
     return (struct rcx_swing){.size = size,
-                              .columns = columns ? (int)columns : size};
+                              .columns =
+                                  torus[COLUMNS] ? (int)torus[COLUMNS] : size,
+                              .rows = (int)torus[ROWS]};
 }
 
 /* A step: the dimension that it is in, and its number there. */
@@ -32,17 +41,16 @@ struct turn {
     int step;
 };
 
-/* Dimensions take turns until the shorter one has no more steps. */
+/* Dimensions take turns; those that have no more steps are left out. */
 static struct turn turn_of(const struct rcx_swing *w, int step)
 {
-    const int rows = w->size / w->columns;
-    const int shorter = rows < w->columns ? rows : w->columns;
-    const int both = 2 * rcx_log2_floor(shorter);
-    const bool in_row = step < both ? step % 2 == 0 : w->columns > rows;
+    const int rest = w->size / w->columns, rows = w->rows ? w->rows : rest;
+    const int sizes[] = {w->columns, rows, rest / rows};
 
-    return (struct turn){.size = in_row ? w->columns : rows,
-                         .stride = in_row ? 1 : w->columns,
-                         .step = step < both ? step / 2 : step - both / 2};
+    for (int i = 0;; i++)
+        for (int d = 0, stride = 1; d < 3; stride *= sizes[d++])
+            if (1 << i < sizes[d] && step-- == 0)
+                return (struct turn){sizes[d], stride, i};
 }
 
 /* Return 1 - 2 + 4 - ... (-2)^step. */

@@ -14,11 +14,11 @@
 #include "algo/phase/fold.h"
 #include "algo/phase/halving.h"
 
-enum { COLUMNS }; /* parameters */
+enum { COLUMNS, ROWS }; /* parameters */
 
 static bool fits(const struct rcx_shape *s)
 {
-    return rcx_swing_fits(s, s->params[COLUMNS]);
+    return rcx_swing_fits(s, &s->params[COLUMNS]);
 }
 
 static rcx_order_t order(const struct rcx_shape *s)
@@ -35,7 +35,7 @@ static struct rcx_cost cost(const struct rcx_shape *s)
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
 {
-    const struct rcx_swing swing = rcx_swing_of(s, s->params[COLUMNS]);
+    const struct rcx_swing swing = rcx_swing_of(s, &s->params[COLUMNS]);
     struct rcx_span mine = rcx_span_in(s), part;
     struct rcx_halving h = rcx_halving_fold(b, s, true, &mine);
 
@@ -46,8 +46,8 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
     rcx_halving_hand_out(b, &h, part);
 }
 
-static const struct rcx_param params[] = {[COLUMNS] = RCX_SWING_COLUMNS,
-                                          {.name = NULL}};
+static const struct rcx_param params[] = {
+    [COLUMNS] = RCX_SWING_COLUMNS, [ROWS] = RCX_SWING_ROWS, {.name = NULL}};
 
 const struct rcx_algo rcx_reduce_scatter_swing = {
     .name = "swing",

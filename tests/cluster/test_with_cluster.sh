@@ -3,13 +3,15 @@
 #
 # with_cluster itself: its exit status and messages, and that no process, file
 # or link is left, however it ends. Usage: test_with_cluster.sh WITH_CLUSTER
+# DELAY_LINK
 
 set -m # a background job has its own process group
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "WITH_CLUSTER" "$@"
+takes "WITH_CLUSTER DELAY_LINK" "$@"
 with_cluster=$(realpath "$1")
+delay_link=$(realpath "$2")
 export TMPDIR=$scratch/tmp
 mkdir "$TMPDIR"
 
@@ -62,6 +64,27 @@ ok $? "the command runs on the head, and its status is passed on"
 run 0 cluster 2 50mbit sh -c 'tc qdisc show; srun -Q -N2 tc qdisc show dev eth0' \
     && [ "$(grep -c 'qdisc tbf .* rate 50Mbit' "$out")" -eq 4 ]
 ok $? "each link is shaped at both ends"
+
+# Half a second from end to end: a connection takes a second at least.
+cat >"$scratch/ask" <<'END'
+import os, socket, time
+if os.environ["SLURM_PROCID"] == "1":
+    socket.create_server(("", 7777)).accept()[0].sendall(b"hi")
+else:
+    while True:
+        start = time.monotonic()
+        try:
+            peer = socket.create_connection(("n2", 7777))
+            break
+        except OSError: # it does not listen yet
+            time.sleep(0.1)
+    print(peer.recv(2).decode(), int(1000 * (time.monotonic() - start)))
+END
+run 0 cluster --delay 500000 "$delay_link" 2 none srun -Q -N2 python3 "$scratch/ask" \
+    && read -r said ms <"$out" && [ "$said" = hi ] && [ "$ms" -ge 1000 ] && nothing_left
+ok $? "links delay what they carry"
+run 2 cluster --delay 5 "$scratch/none" 2 none true
+ok $? "a delay needs its program"
 
 # A copy, as other users may not be able to read the home folder of root.
 cp -r "${with_cluster%/*}" "${with_cluster%/*}/../support" "$scratch"

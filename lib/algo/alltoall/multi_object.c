@@ -18,7 +18,6 @@
 #include "algo/phase/multi_object.h"
 
 #include <limits.h>
-#include <math.h>
 
 enum { CARRIER, RADIX }; /* parameters */
 enum { DIGIT, SOURCE };
@@ -176,7 +175,7 @@ static struct rcx_cost cost(const struct rcx_shape *s)
     block = (double)(s->count / (size_t)s->size);
     most = s->nodes->most;
     row = most * block;
-    rows = p.by_digit ? most : ceil(most / p.carriers);
+    rows = p.by_digit ? most : (s->nodes->most + p.carriers - 1) / p.carriers;
     givers = p.by_digit ? most - 1 : rows - 1;
     in = within_cost(s, givers, givers * (double)l.first * row);
     turns = within_cost(s, l.turns, (double)l.moved * row * most);

@@ -143,6 +143,55 @@ static void a_chain_in_the_place_of_its_result_is_fused(void **state)
         assert_false(plan->parts[i].dst_stays);
 }
 
+/* The first reduction reads what the last one overwrites. */
+static void a_tree_may_overwrite_its_operands(void **state)
+{
+    struct rcx_span a;
+
+    (void)state;
+    shape.alias = RCX_ALIAS_SAME;
+    a = receive();
+    reduce(a, in, a);
+    reduce(a, a, receive());
+    reduce(out, a, receive());
+    finish();
+    assert_string_equal(fused(), "aaa");
+    assert_true(rcx_plan_combines_at_once(plan, 4));
+    assert_false(rcx_plan_combines_at_once(plan, 3));
+}
+
+/* The second reduction overwrites what the first one reads. */
+static void reductions_do_not_wait_for_another_tree(void **state)
+{
+    struct rcx_span a, b;
+
+    (void)state;
+    shape.alias = RCX_ALIAS_SAME;
+    a = receive();
+    b = receive();
+    reduce(a, in, a);
+    reduce(out, b, receive());
+    reduce(rest, a, receive());
+    finish();
+    assert_string_equal(fused(), "---");
+    assert_false(rcx_plan_combines_at_once(plan, 3));
+}
+
+/* At once: 64, and otherwise none. */
+static void a_tree_of_all_operands_may_have_many(void **state)
+{
+    (void)state;
+    for (int operands = 63; operands <= 65; operands++) {
+        shape.at_once = true;
+        reduce(out, in, receive());
+        for (int i = 3; i <= operands; i++)
+            reduce(out, out, receive());
+        finish();
+        assert_int_equal(rcx_plan_combines_at_once(plan, operands),
+                         operands <= RCX_AT_ONCE_OPERANDS);
+    }
+}
+
 static void a_single_reduction_is_not_fused(void **state)
 {
     (void)state;
@@ -304,6 +353,9 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         TEST(a_tree_of_reductions_is_fused),
         TEST(a_chain_in_the_place_of_its_result_is_fused),
+        TEST(a_tree_may_overwrite_its_operands),
+        TEST(reductions_do_not_wait_for_another_tree),
+        TEST(a_tree_of_all_operands_may_have_many),
         TEST(a_single_reduction_is_not_fused),
         TEST(a_result_that_another_step_sees_is_not_intermediate),
         TEST(an_operand_that_is_overwritten_later_is_used_before),

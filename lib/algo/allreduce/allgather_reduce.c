@@ -40,6 +40,7 @@ const struct rcx_algo rcx_allreduce_allgather_reduce = {
               "order: design",
     .fits = fits,
     .level = RCX_ORDER_CANONICAL,
+    .at_once = true,
     .cost = cost,
     .build = build,
 };

@@ -30,6 +30,7 @@ const struct rcx_algo rcx_allreduce_direct = {
     .formula = "(p-1) (a + n b + n g)",
     .source = "all-to-all broadcast and local reduction; order: design",
     .level = RCX_ORDER_CANONICAL,
+    .at_once = true,
     .cost = cost,
     .build = build,
 };

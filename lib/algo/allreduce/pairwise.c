@@ -86,6 +86,7 @@ const struct rcx_algo rcx_allreduce_pairwise = {
     .source = "Thakur, Rabenseifner, Gropp 2005, 5.3",
     .params = params,
     .level = RCX_ORDER_CANONICAL,
+    .at_once = true,
     .cost = cost,
     .build = build,
 };

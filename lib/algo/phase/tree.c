@@ -45,7 +45,7 @@ struct rcx_span rcx_combiner_slot(struct rcx_combiner *c)
 {
     struct rcx_span slot;
 
-    if (c->slot_count <= SPARE)
+    if (c->slot_count <= SPARE || c->b->shape->at_once)
         return rcx_span_scratch(c->b, c->count);
     slot = c->slots[0];
     c->slot_count--;
@@ -93,9 +93,24 @@ static struct rcx_span place_of(const struct rcx_combiner *c,
     return rcx_span_scratch(c->b, c->count);
 }
 
+/* An operand that the result overwrites in part is copied if all operands are
+ * read together. */
+static struct rcx_span saved(struct rcx_combiner *c, struct rcx_span span)
+{
+    struct rcx_span copy = span;
+
+    if (c->b->shape->at_once && rcx_span_clash(c->b->shape, c->result, span)) {
+        copy = rcx_span_scratch(c->b, c->count);
+        rcx_step_copy(c->b, copy, span);
+    }
+    return copy;
+}
+
 void rcx_combiner_add(struct rcx_combiner *c, int rank, struct rcx_span span)
 {
     struct rcx_interval ranks = {.lo = rank, .hi = rank + 1};
+
+    span = saved(c, span);
 
     while (ranks.hi - ranks.lo < c->size) {
         const struct rcx_interval up = parent_of(c->size, ranks);

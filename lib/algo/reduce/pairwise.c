@@ -39,6 +39,7 @@ const struct rcx_algo rcx_reduce_pairwise = {
     .formula = "(p-1 + ceil(lg p)) a + 2 n (p-1)/p b + n (p-1)/p g",
     .source = "Thakur, Rabenseifner, Gropp 2005, 5.3; gather: 4.5",
     .level = RCX_ORDER_CANONICAL,
+    .at_once = true,
     .cost = cost,
     .build = build,
 };

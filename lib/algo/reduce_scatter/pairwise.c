@@ -31,6 +31,7 @@ const struct rcx_algo rcx_reduce_scatter_pairwise = {
     .known_as = "MPICH: pairwise",
     .source = "Thakur, Rabenseifner, Gropp 2005, 4.4",
     .level = RCX_ORDER_CANONICAL,
+    .at_once = true,
     .cost = cost,
     .build = build,
 };

@@ -25,3 +25,21 @@ const char *rcx_order_name(rcx_order_t order)
 
     return names[order];
 }
+
+bool rcx_algo_any_at_once(enum rcx_coll coll)
+{
+    for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++)
+        if ((*a)->coll == coll && (*a)->at_once)
+            return true;
+    return false;
+}
+
+bool rcx_algo_suits_at_once(const struct rcx_shape *s,
+                            const struct rcx_algo *forced)
+{
+    const int most =
+        rcx_nodes_linked(s->nodes) ? RCX_FUSED_OPERANDS : RCX_AT_ONCE_OPERANDS;
+
+    return s->size > 2 && s->size <= most &&
+           (forced ? forced->at_once : rcx_algo_any_at_once(s->coll));
+}

@@ -204,6 +204,8 @@ struct rcx_algo {
     const char *source;
     const struct rcx_param *params; /* NULL: none */
     bool is_by_nodes; /* its steps depend on the nodes of the shape */
+    bool at_once;     /* works for shapes with at_once: messages contain
+                         operands and results, no partial results */
     bool (*fits)(const struct rcx_shape *s); /* whether it works for a shape;
                                                 NULL: for every shape */
     rcx_order_t level; /* order level for all shapes, unless order is set */
@@ -297,8 +299,18 @@ const char *rcx_order_name(rcx_order_t order);
 static inline bool rcx_algo_fits(const struct rcx_algo *a,
                                  const struct rcx_shape *s)
 {
-    return !a->fits || a->fits(s);
+    return (a->at_once || !s->at_once) && (!a->fits || a->fits(s));
 }
+/* Whether some algorithm combines all operands of a result at once. */
+bool rcx_algo_any_at_once(enum rcx_coll coll);
+/*
+ * Whether an op that needs it should combine all operands at once: all ranks
+ * come to the same answer. Messages are operands as they are, so this is best
+ * where a rank has few peers, or shares memory with them. forced: the algorithm
+ * that users force, or NULL.
+ */
+bool rcx_algo_suits_at_once(const struct rcx_shape *s,
+                            const struct rcx_algo *forced);
 /* The order level that the algorithm keeps for s. A single rank keeps the
  * highest level, since it combines nothing. */
 static inline rcx_order_t rcx_algo_order(const struct rcx_algo *a,

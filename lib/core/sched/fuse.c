@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds fused reductions: trees of up to eight operands whose intermediate
+ * Finds fused reductions: trees of a few operands whose intermediate
  * results only the tree itself reads. The executor makes all of a tree's
  * reductions when the last one is due, in one pass over memory. They remain
  * steps, so dependencies do not change, and no deadlock is added.
  *
  * Nothing overwrites the operands in the meantime: a step that did would be a
- * successor of the reduction that reads them, and the only successor of that
- * reduction is another one of the tree.
+ * successor of the reduction that reads them, and the only successors of that
+ * reduction are others of the tree.
  */
 #include "core/sched/algo.h"
 
@@ -29,6 +29,7 @@ struct pass {
     struct node *nodes;
     struct rcx_fused_part *parts;
     uint32_t step_count, part_count;
+    uint32_t most; /* operands of a tree */
 };
 
 uint32_t rcx_reductions_count(const struct rcx_builder *b)
@@ -72,25 +73,53 @@ static struct rcx_span right_of(const struct pass *p, uint32_t step)
 
 /* ---- Trees --------------------------------------------------------------- */
 
-/* Return the step, plus one, that alone sees the result of reduction i, if it
+static bool reads(const struct pass *p, uint32_t step, struct rcx_span span)
+{
+    return rcx_span_meets(span, left_of(p, step)) ||
+           rcx_span_meets(span, right_of(p, step));
+}
+
+/* The first reduction that reads the span among the successors of step, plus
+ * one. 0: there is none, or another step is a successor. */
+static uint32_t find_reader(const struct pass *p, const struct rcx_step *step,
+                            struct rcx_span span)
+{
+    uint32_t first = 0;
+
+    for (uint32_t k = 0; k < step->successor_count; k++) {
+        const uint32_t i = p->successors[step->first_successor + k];
+
+        if (!is_reduction(&p->steps[i]))
+            return 0;
+        if (reads(p, i, span) && (first == 0 || i < first - 1))
+            first = i + 1;
+    }
+    return first;
+}
+
+/*
+ * Return the step, plus one, that alone sees the result of reduction i, if it
  * is a reduction; 0: none. A result outside of scratch must be overwritten by
- * it. */
+ * it. Other successors of i overwrite its operands: see is_closed().
+ */
 static uint32_t find_parent(const struct pass *p, uint32_t i)
 {
     const struct rcx_step *step = &p->steps[i];
     const struct rcx_span result = dst_of(p, i);
-    uint32_t parent;
+    const uint32_t parent = find_reader(p, step, result);
+    bool is_overwritten;
 
-    if (step->successor_count != 1)
+    if (parent == 0 || (!is_same(result, left_of(p, parent - 1)) &&
+                        !is_same(result, right_of(p, parent - 1))))
         return 0;
-    parent = p->successors[step->first_successor];
-    return is_reduction(&p->steps[parent]) &&
-                   (is_same(result, left_of(p, parent)) ||
-                    is_same(result, right_of(p, parent))) &&
-                   (result.buffer == RCX_BUFFER_TMP ||
-                    is_same(result, dst_of(p, parent)))
-               ? parent + 1
-               : 0;
+    is_overwritten = is_same(result, dst_of(p, parent - 1));
+    for (uint32_t k = 0; k < step->successor_count && !is_overwritten; k++) {
+        const uint32_t other = p->successors[step->first_successor + k];
+
+        if (other != parent - 1 && reads(p, other, result))
+            return 0;
+    }
+    return result.buffer == RCX_BUFFER_TMP || is_overwritten ? parent : 0;
 }
 
 /* A tree that would have too many operands with this subtree does without
@@ -105,7 +134,7 @@ static void join_parent(struct pass *p, uint32_t i)
         return;
     parent = &p->nodes[node->parent - 1];
     /* parent counts its own two when it is reached */
-    if (parent->operands + node->operands + 1 > RCX_FUSED_OPERANDS)
+    if (parent->operands + node->operands + 1 > p->most)
         node->parent = 0;
     else
         parent->operands += node->operands - 1;
@@ -150,6 +179,23 @@ result_in(const struct pass *p, const struct rcx_fused_part *first,
         if (is_same(dst_of(p, (--end)->step), span))
             return end;
     return NULL;
+}
+
+/* Whether all successors of all parts but the last belong to the tree. */
+static bool is_closed(const struct pass *p, const struct rcx_fused_part *first,
+                      uint32_t n)
+{
+    const uint32_t root = first[n - 1].step + 1;
+
+    for (uint32_t i = 0; i + 1 < n; i++) {
+        const struct rcx_step *step = &p->steps[first[i].step];
+        const uint32_t *const after = p->successors + step->first_successor;
+
+        for (uint32_t k = 0; k < step->successor_count; k++)
+            if (p->nodes[after[k]].root != root)
+                return false;
+    }
+    return true;
 }
 
 /* Results are computed in blocks. So a result must not overlap an operand in
@@ -199,7 +245,8 @@ static void store_parts(struct pass *p)
     for (uint32_t i = 0, n; i < p->part_count; i += n) {
         for (n = 1; !p->parts[i + n - 1].is_last;)
             n++;
-        if (can_work_in_blocks(p, &p->parts[i], n))
+        if (is_closed(p, &p->parts[i], n) &&
+            can_work_in_blocks(p, &p->parts[i], n))
             set_places(p, &p->parts[i], n);
     }
 }
@@ -245,7 +292,9 @@ bool rcx_reductions_fuse(struct rcx_builder *b, struct rcx_step *steps,
                      .steps = steps,
                      .successors = successors,
                      .parts = parts,
-                     .step_count = n};
+                     .step_count = n,
+                     .most = b->shape->at_once ? RCX_AT_ONCE_OPERANDS
+                                               : RCX_FUSED_OPERANDS};
 
     *part_count_p = 0;
     if (rcx_reductions_count(b) < 2)
@@ -261,5 +310,23 @@ bool rcx_reductions_fuse(struct rcx_builder *b, struct rcx_step *steps,
         if (steps[i].kind == RCX_STEP_RECV && steps[i].count > 0)
             find_receiver(&p, i);
     *part_count_p = p.part_count;
+    return true;
+}
+
+bool rcx_plan_combines_at_once(const struct rcx_plan *plan, int operands)
+{
+    int parts = 0;
+
+    for (uint32_t i = 0; i < plan->step_count; i++)
+        if (is_reduction(&plan->steps[i]) && plan->steps[i].fused == 0)
+            return false;
+    for (uint32_t i = 0; i < plan->part_count; i++) {
+        parts++;
+        if (!plan->parts[i].is_last)
+            continue;
+        if (parts != operands - 1)
+            return false;
+        parts = 0;
+    }
     return true;
 }

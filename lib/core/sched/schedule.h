@@ -89,7 +89,9 @@ struct rcx_shape {
                                                 and in OUT */
     size_t elem_bytes;
     enum rcx_alias alias;
-    bool commutative;              /* the op commutes */
+    bool commutative; /* the op commutes */
+    bool at_once;     /* all operands of an element are combined at once: by
+                     reductions of one rank, which are fused */
     const struct rcx_nodes *nodes; /* finest of the maps of the ranks; NULL:
                                       none is known, or divides them */
     const struct rcx_nodes *inner; /* of a phase: see struct rcx_scope */
@@ -180,6 +182,11 @@ static inline struct rcx_span rcx_step_right(const struct rcx_step *step)
  * order, follow each other in plan->parts.
  */
 enum { RCX_FUSED_OPERANDS = 8, RCX_FUSED_PARTS = RCX_FUSED_OPERANDS - 1 };
+/* The same if operands are combined at once. */
+enum {
+    RCX_AT_ONCE_OPERANDS = 64,
+    RCX_AT_ONCE_PARTS = RCX_AT_ONCE_OPERANDS - 1
+};
 struct rcx_fused_part {
     uint32_t step;
     /* Index plus one of the RECV whose data only this operand is; 0: none. */
@@ -311,6 +318,9 @@ uint32_t rcx_reductions_count(const struct rcx_builder *b);
 bool rcx_reductions_fuse(struct rcx_builder *b, struct rcx_step *steps,
                          const uint32_t *successors,
                          struct rcx_fused_part *parts, uint32_t *part_count_p);
+/* Whether every reduction of plan is a part of a fused one with so many
+ * operands. */
+bool rcx_plan_combines_at_once(const struct rcx_plan *plan, int operands);
 
 /* Find sends that may share a copy of their data. Edges must have been found
  * and packed. See shared.c. */

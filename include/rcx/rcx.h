@@ -131,12 +131,19 @@ enum {
  *                      the ranks, rounded once to nearest, ties to even; NaN,
  *                      infinities, -0, denormals and overflow are as of exact
  *                      sums below. The bits do not depend on the order of the
- *                      ranks, algorithm, count or settings. A call runs in
- *                      steps of 2^15 elements (or one of each rank's block, if
- *                      ranks are more), and needs scratch for two of them: 16
- *                      bytes an element of usual data, up to 440 of doubles
- *                      and 72 of floats of all magnitudes. In
- *                      rcx_reduce_local() it is SUM. An extension as well.
+ *                      ranks, algorithm, count or settings. Up to 8 ranks, or
+ *                      64 on one node, a rank combines all operands of an
+ *                      element at once. Otherwise, in prefix reductions, and if
+ *                      another algorithm is forced, a call runs in steps of
+ *                      2^15 elements (or one of each rank's block, if ranks are
+ *                      more; or segments, if these are forced), and needs
+ *                      scratch for two of them: 16 bytes an element of usual
+ *                      data, up to 440 of doubles and 72 of floats of all
+ *                      magnitudes. In rcx_reduce_local() it is SUM. An
+ *                      extension as well.
+ *   AVG_EXACT          FLOAT32 and FLOAT64: the same sum divided by the number
+ *                      of ranks, and rounded once. In rcx_reduce_local() it is
+ *                      the average of two.
  *
  * Any other pair of op and type is RCX_ERR_UNSUPPORTED. Payloads of NaNs and
  * padding are outside every guarantee.
@@ -147,7 +154,8 @@ enum {
     RCX_MAX = 257, RCX_MIN = 258, RCX_SUM = 259, RCX_PROD = 260,
     RCX_LAND = 261, RCX_BAND = 262, RCX_LOR = 263, RCX_BOR = 264,
     RCX_LXOR = 265, RCX_BXOR = 266, RCX_MAXLOC = 267, RCX_MINLOC = 268,
-    RCX_REPLACE = 269, RCX_NO_OP = 270, RCX_AVG = 271, RCX_SUM_EXACT = 272
+    RCX_REPLACE = 269, RCX_NO_OP = 270, RCX_AVG = 271, RCX_SUM_EXACT = 272,
+    RCX_AVG_EXACT = 273
 };
 /* clang-format on */
 
@@ -1191,7 +1199,7 @@ RCX_API rcx_status_t rcx_alltoallv_init(
  * recvbuf[i] = sendbuf[i] of rank 0 op ... op sendbuf[i] of this rank, for
  * count elements. Order levels apply to each rank's result by itself: CANONICAL
  * means that it is the result of an allreduce over ranks 0 to this one, for
- * every p. RCX_AVG is RCX_ERR_UNSUPPORTED.
+ * every p. Averages are RCX_ERR_UNSUPPORTED.
  */
 RCX_API rcx_status_t rcx_scan(const void *sendbuf, void *recvbuf, size_t count,
                               rcx_datatype_t datatype, rcx_op_t op,
@@ -1207,7 +1215,7 @@ RCX_API rcx_status_t rcx_scan_init(const void *sendbuf, void *recvbuf,
 /*
  * scan without this rank's own operand; recvbuf of rank 0 is not changed, and
  * may be NULL. CANONICAL: the result of rank r + 1 has the bits of scan's
- * result on rank r. RCX_AVG is RCX_ERR_UNSUPPORTED.
+ * result on rank r. Averages are RCX_ERR_UNSUPPORTED.
  */
 RCX_API rcx_status_t rcx_exscan(const void *sendbuf, void *recvbuf,
                                 size_t count, rcx_datatype_t datatype,

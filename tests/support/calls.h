@@ -7,7 +7,7 @@
 #include "attempt.h"
 #include "context.h"
 
-enum { MOST_RANKS = 17 };
+enum { MOST_RANKS = 65 };
 
 struct calls {
     struct job *job;

@@ -121,10 +121,11 @@ static inline bool collective_has_place(enum collective coll, enum place place)
     return place == MIXED || collectives[coll].places >> place & 1;
 }
 
-/* Whether op is valid: RCX_AVG is not for prefix reductions. */
+/* Whether op is valid: averages are not for prefix reductions. */
 static inline bool collective_takes(enum collective coll, rcx_op_t op)
 {
-    return op != RCX_AVG || !collectives[coll].is_prefix;
+    return (op != RCX_AVG && op != RCX_AVG_EXACT) ||
+           !collectives[coll].is_prefix;
 }
 
 /* Index of the first element of rank's block. */

@@ -87,6 +87,19 @@ static bool digits_of(const struct truth *t, unsigned char digit[TRUTH_BITS])
     }
 }
 
+/* Divide, from the top down; returns whether there is a remainder. */
+static bool divide(unsigned char digit[TRUTH_BITS], int by)
+{
+    int rest = 0;
+
+    for (int i = TRUTH_BITS - 1; i >= 0; i--) {
+        rest = 2 * rest + digit[i];
+        digit[i] = rest >= by;
+        rest -= digit[i] ? by : 0;
+    }
+    return rest > 0;
+}
+
 /* Round to that many digits, none below 2^least. */
 static double round_to(const struct truth *t, int digits, int least)
 {
@@ -101,6 +114,7 @@ static double round_to(const struct truth *t, int digits, int least)
     if (t->has_plus || t->has_minus)
         return t->has_plus ? INFINITY : -INFINITY;
     negative = digits_of(t, digit);
+    above_half = t->by > 1 && divide(digit, t->by);
     while (top >= 0 && !digit[top])
         top--;
     if (top < 0)

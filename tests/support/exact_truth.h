@@ -18,12 +18,13 @@ struct truth {
     int64_t count[TRUTH_BITS];        /* of 2^(TRUTH_UNIT + i) */
     bool is_nan, has_plus, has_minus; /* infinities */
     bool has_minus_zero, has_other;   /* terms */
+    int by;                           /* an average: of so many; else 0 */
 };
 
 void truth_add(struct truth *t, double x);
 void truth_add_product(struct truth *t, double x, double y);
 
-/* The nearest double and float, ties to even. */
+/* The double and float nearest to the sum or average, ties to even. */
 double truth_to_double(const struct truth *t);
 float truth_to_float(const struct truth *t);
 

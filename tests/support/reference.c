@@ -276,6 +276,16 @@ static long double calculate(long double a, char operation, long double b,
     return single;
 }
 
+/* Halves are exact unless they are denormal, and then the sum is. */
+static long double average_of_two(long double a, long double b,
+                                  rcx_datatype_t type)
+{
+    const long double sum = calculate(a, '+', b, type);
+
+    return isinf(sum) ? calculate(a / 2, '+', b / 2, type)
+                      : calculate(sum, '/', 2, type);
+}
+
 static long double combine_reals(long double a, long double b, rcx_op_t op,
                                  rcx_datatype_t type)
 {
@@ -290,6 +300,7 @@ static long double combine_reals(long double a, long double b, rcx_op_t op,
     case RCX_SUM:
     case RCX_SUM_EXACT: /* of two numbers */
     case RCX_AVG: return calculate(a, '+', b, type);
+    case RCX_AVG_EXACT: return average_of_two(a, b, type);
     case RCX_PROD: return calculate(a, '*', b, type);
     default: assert(!"an op on reals"); return 0;
     }

@@ -103,9 +103,15 @@ bool serial_is_legal(rcx_datatype_t given, rcx_op_t op)
     case RCX_REPLACE:
     case RCX_NO_OP: return true;
     case RCX_AVG: return is_floating(type) || is_complex(type);
-    case RCX_SUM_EXACT: return type == RCX_FLOAT32 || type == RCX_FLOAT64;
+    case RCX_SUM_EXACT:
+    case RCX_AVG_EXACT: return type == RCX_FLOAT32 || type == RCX_FLOAT64;
     default: return false;
     }
+}
+
+static bool sums_exactly(const struct kind *kind)
+{
+    return kind->op == RCX_SUM_EXACT || kind->op == RCX_AVG_EXACT;
 }
 
 size_t serial_bytes(const struct kind *kind)
@@ -239,7 +245,7 @@ static void put(const struct kind *kind, void *at, size_t bytes, int rank,
         kind->fill(kind, at, random);
     else if (kind->extent)
         put_maps(at, bytes, random);
-    else if (kind->op == RCX_SUM_EXACT)
+    else if (sums_exactly(kind))
         put_real(at, type, hard_number(type, index, random));
     else if (is_floating(type))
         put_real(at, type, small_number(kind->op, random));
@@ -455,8 +461,8 @@ static bool add_quickly(__int128 *sum, double x)
     return true;
 }
 
-/* The exact sums of a part, rounded once: as integers where they suit, as the
- * truth is slow. */
+/* The exact sums or averages of a part, rounded once: as integers where they
+ * suit, as the truth is slow. */
 static void sum_exactly(const struct kind *kind, char *chunk,
                         const struct part *part, uint64_t seed)
 {
@@ -471,7 +477,7 @@ static void sum_exactly(const struct kind *kind, char *chunk,
         do
             serial_fill(kind, chunk, part->index + i, 1, rank, seed);
         while (add_quickly(&sum, value_of(chunk, type)) && ++rank < part->hi);
-        if (rank == part->hi && sum != 0) {
+        if (kind->op == RCX_SUM_EXACT && rank == part->hi && sum != 0) {
             put_real(chunk, type,
                      (type == RCX_FLOAT32 ? (double)(float)sum : (double)sum) *
                          0x1p-60);
@@ -482,6 +488,8 @@ static void sum_exactly(const struct kind *kind, char *chunk,
             serial_fill(kind, chunk, part->index + i, 1, rank, seed);
             truth_add(&t, value_of(chunk, type));
         }
+        if (kind->op == RCX_AVG_EXACT)
+            t.by = part->hi - part->lo;
         put_real(chunk, type,
                  type == RCX_FLOAT32 ? (double)truth_to_float(&t)
                                      : truth_to_double(&t));
@@ -500,7 +508,7 @@ static void reduce_tree(const struct kind *kind, char *chunk, size_t step,
         fill_line(kind, chunk, part, seed);
         return;
     }
-    if (kind->op == RCX_SUM_EXACT) {
+    if (sums_exactly(kind)) {
         sum_exactly(kind, chunk, part, seed);
         return;
     }

@@ -6,8 +6,9 @@
  *
  * The default values are such that no order of combining rounds. If fill()
  * gives values that do round, the result is that of the fixed tree of
- * rcx_order_t. Those of RCX_SUM_EXACT are hard to sum: of all magnitudes, with
- * infinities, NaN and -0 among them; the result is rounded once.
+ * rcx_order_t. Those of RCX_SUM_EXACT and RCX_AVG_EXACT are hard to sum: of
+ * all magnitudes, with infinities, NaN and -0 among them; the result is rounded
+ * once.
  */
 #ifndef RCX_TESTS_SUPPORT_SERIAL_H
 #define RCX_TESTS_SUPPORT_SERIAL_H
@@ -48,7 +49,7 @@ struct part {
 enum {
     SERIAL_TYPES = 37,
     SERIAL_OP = 257,
-    SERIAL_OPS = 273
+    SERIAL_OPS = 274
 }; /* types are below SERIAL_TYPES, ops from SERIAL_OP to SERIAL_OPS - 1 */
 
 /* Whether a predefined op is defined on a predefined type. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls of RCX_SUM_EXACT over the simulated network: chunks, persistent
+ * Calls of RCX_SUM_EXACT and RCX_AVG_EXACT over the simulated network, with all
+ * operands of an element at one rank and in stages: chunks, persistent
  * requests, several calls at once, and what happens if a rank stops, lacks
  * memory or makes another call between the stages.
  */
@@ -18,6 +19,25 @@ enum { SIZE = 4, TURNS_MOST = 1000000 };
 
 static const struct kind floats = {.type = RCX_FLOAT32, .op = RCX_SUM_EXACT};
 static const struct kind doubles = {.type = RCX_FLOAT64, .op = RCX_SUM_EXACT};
+
+static const struct kind average = {.type = RCX_FLOAT32, .op = RCX_AVG_EXACT};
+static const struct kind averages = {.type = RCX_FLOAT64, .op = RCX_AVG_EXACT};
+
+/* Algorithms that combine parts of the operands: calls have stages. */
+static const char *const forced[][2] = {{"RCX_ALLREDUCE", "ring"},
+                                        {"RCX_REDUCE", "binomial"},
+                                        {"RCX_REDUCE_SCATTER", "ring"},
+                                        {"RCX_SCAN", "linear"}};
+enum { FORCED = sizeof forced / sizeof *forced };
+
+static void open_forced(struct job *job, int size)
+{
+    for (int i = 0; i < FORCED; i++)
+        setenv(forced[i][0], forced[i][1], 1);
+    open_with(job, size, NULL, NULL, NULL);
+    for (int i = 0; i < FORCED; i++)
+        unsetenv(forced[i][0]);
+}
 
 static void ignore(rcx_log_level_t level, const char *text, void *arg)
 {
@@ -45,22 +65,81 @@ static struct call call_of(enum collective coll, size_t count)
                          .seed = count};
 }
 
-static void every_collective_sums_every_form_of_block(void **state)
+/* The longer ones on few ranks, as their truth is slow. */
+static void check_all_collectives(struct job *job, bool persistent)
 {
-    static const size_t counts[] = {0, 1, 4, 1025, 4096, 5001};
+    static const size_t counts[] = {1, 0, 4, 1025, 2600};
+    const int lengths = job->size <= 5 ? 5 : 3;
 
+    for (int i = 0; i < COLLECTIVES * lengths; i++) {
+        struct call call = call_of(i / lengths, counts[i % lengths]);
+
+        call.root = job->size - 1;
+        if (!collectives[call.coll].reduces)
+            continue;
+        calls_run(job, &call, persistent);
+        call.kind = i % 2 ? &average : &averages;
+        if (i % lengths < 3 && collective_takes(call.coll, RCX_AVG_EXACT))
+            calls_run(job, &call, !persistent);
+    }
+}
+
+static void every_collective_sums_on_any_number_of_ranks(void **state)
+{
     (void)state;
-    for (int p = 1; p <= 5; p++) {
+    for (int p = 1; p <= 17; p++) {
         struct job job;
 
         open_with(&job, p, NULL, NULL, NULL);
-        for (int i = 0; i < COLLECTIVES * 6; i++) {
-            struct call call = call_of(i / 6, counts[i % 6]);
+        check_all_collectives(&job, p % 2);
+        assert_ok(job_close(&job));
+    }
+}
 
-            call.root = p - 1;
-            if (collectives[call.coll].reduces)
-                calls_run(&job, &call, i % 2);
-        }
+static void every_collective_sums_in_stages(void **state)
+{
+    (void)state;
+    for (int p = 1; p <= 17; p++) {
+        struct job job;
+
+        open_forced(&job, p);
+        check_all_collectives(&job, p % 2);
+        assert_ok(job_close(&job));
+    }
+}
+
+/* 64 operands are combined at once, more in stages. */
+static void calls_of_many_ranks_sum(void **state)
+{
+    (void)state;
+    for (int p = 63; p <= 65; p++) {
+        const struct call call =
+            call_of(p % 2 ? ALLREDUCE : REDUCE_SCATTER, 65);
+        struct job job;
+
+        open_with(&job, p, NULL, NULL, NULL);
+        calls_run(&job, &call, false);
+        assert_int_equal(world_of(&job, 0)->cache.recent->call.role,
+                         p > 64 ? RCX_CALL_NUMBERS : RCX_CALL_USERS);
+        assert_ok(job_close(&job));
+    }
+}
+
+/* Longer than other ops combine at once: they would combine parts of such data
+ * as it arrives. */
+static void long_vectors_are_combined_at_once(void **state)
+{
+    static const char *const methods[] = {"direct:segment=0",
+                                          "pairwise:segment=0"};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const struct call call =
+            call_of(ALLREDUCE, i == 0 ? 33001 : 3 * 16500 + 1);
+        struct job job;
+
+        open_with(&job, 3, "RCX_ALLREDUCE", methods[i], NULL);
+        calls_run(&job, &call, false);
         assert_ok(job_close(&job));
     }
 }
@@ -72,7 +151,7 @@ static void chunks_of_a_call_run_one_after_another(void **state)
     struct job job;
 
     (void)state;
-    open_with(&job, 3, NULL, NULL, NULL);
+    open_forced(&job, 3);
     for (int i = 0; i < 3; i++)
         for (int persistent = 0; persistent < 2; persistent++) {
             const struct call call =
@@ -83,8 +162,39 @@ static void chunks_of_a_call_run_one_after_another(void **state)
     assert_ok(job_close(&job));
 }
 
+/* Segments that users force are the chunks. */
+static void chunks_are_as_long_as_segments(void **state)
+{
+    static const struct {
+        const char *method;
+        uint64_t chunks;
+    } cases[] = {{"ring:segment=512", 8}, /* of 128 floats */
+                 {"ring:segment=0", 1},
+                 {"ring:segment=1M", 1},
+                 {"ring", 1},
+                 {"direct:segment=512", 0}}; /* no stages: 8 segments */
+    const struct call call = call_of(ALLREDUCE, 1001);
+
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        struct calls c;
+        struct job job;
+
+        open_with(&job, 3, "RCX_ALLREDUCE", cases[i].method, NULL);
+        calls_open(&c, &job, &call);
+        calls_make(&c, true);
+        calls_start(&c);
+        calls_wait(&c, RCX_OK);
+        calls_check(&c);
+        assert_int_equal(c.requests[0]->total,
+                         cases[i].chunks ? 2 * cases[i].chunks : 8);
+        calls_close(&c);
+        assert_ok(job_close(&job));
+    }
+}
+
 /* Numbers of the sequence are those of all stages. */
-static void several_calls_may_be_under_way(void **state)
+static void check_several_calls(const char *algo)
 {
     enum { CALLS = 6 };
     const struct rcx_tag_layout *const layout = &RCX_TAG_LAYOUT;
@@ -92,8 +202,7 @@ static void several_calls_may_be_under_way(void **state)
     struct calls c[CALLS];
     struct job job;
 
-    (void)state;
-    open_with(&job, SIZE, NULL, NULL, &options);
+    open_with(&job, SIZE, "RCX_ALLREDUCE", algo, &options);
     for (int i = 0; i < CALLS; i++) {
         struct call call = call_of(i % 3 ? SCAN : ALLREDUCE,
                                    i == 2 ? 40000 : (size_t)(100 * i + i % 2));
@@ -109,6 +218,13 @@ static void several_calls_may_be_under_way(void **state)
         calls_close(&c[i]);
     }
     assert_ok(job_close(&job));
+}
+
+static void several_calls_may_be_under_way(void **state)
+{
+    (void)state;
+    check_several_calls("ring");
+    check_several_calls("auto");
 }
 
 /* ---- Errors -------------------------------------------------------------- */
@@ -180,7 +296,7 @@ static void a_rank_that_stops_in_any_stage_fails_all(void **state)
 
         stages = 0;
         for (;;) {
-            open_quiet(&job, NULL, NULL);
+            open_quiet(&job, "RCX_ALLREDUCE", "ring");
             if (!stop_in(&job, victim, stages))
                 break;
             stages++;
@@ -198,7 +314,7 @@ static bool run_short(uint64_t budget)
     struct job job;
     bool good = true;
 
-    open_quiet(&job, NULL, NULL);
+    open_quiet(&job, "RCX_ALLREDUCE", "ring");
     calls_open(&c, &job, &call);
     calls_make(&c, false);
     job.contexts[1]->heap.budget = budget;
@@ -227,14 +343,13 @@ static void memory_that_runs_out_between_stages_fails_on_all_ranks(void **state)
 }
 
 /* Stages of both calls have equal lengths: the tag tells them apart. */
-static void calls_of_other_counts_do_not_match(void **state)
+static void check_other_counts(const char *algo)
 {
     struct calls c, other;
     struct job job;
     struct call call;
 
-    (void)state;
-    open_quiet(&job, NULL, NULL);
+    open_quiet(&job, "RCX_ALLREDUCE", algo);
     call = call_of(ALLREDUCE, 1000);
     calls_open(&c, &job, &call);
     call = call_of(ALLREDUCE, 998);
@@ -251,6 +366,13 @@ static void calls_of_other_counts_do_not_match(void **state)
     calls_close(&other);
     calls_close(&c);
     job_abandon(&job);
+}
+
+static void calls_of_other_counts_do_not_match(void **state)
+{
+    (void)state;
+    check_other_counts("ring");
+    check_other_counts("auto");
 }
 
 static void a_call_that_is_refused_may_be_started_again(void **state)
@@ -290,8 +412,12 @@ static void a_call_that_is_refused_may_be_started_again(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_collective_sums_every_form_of_block),
+        cmocka_unit_test(every_collective_sums_on_any_number_of_ranks),
+        cmocka_unit_test(every_collective_sums_in_stages),
+        cmocka_unit_test(calls_of_many_ranks_sum),
+        cmocka_unit_test(long_vectors_are_combined_at_once),
         cmocka_unit_test(chunks_of_a_call_run_one_after_another),
+        cmocka_unit_test(chunks_are_as_long_as_segments),
         cmocka_unit_test(several_calls_may_be_under_way),
         cmocka_unit_test(a_rank_that_stops_in_any_stage_fails_all),
         cmocka_unit_test(

@@ -64,12 +64,13 @@ static struct rcx_exact_range range_of(const struct rcx_exact_vector *v,
     return all;
 }
 
-/* The exact sum of element i over the first ranks. */
-static double truth_of(const struct block *b, int ranks, size_t i)
+/* The exact sum of element i over the first ranks, divided. */
+static double truth_of(const struct block *b, int ranks, size_t i, int by)
 {
     struct truth t;
 
     memset(&t, 0, sizeof t);
+    t.by = by;
     for (int r = 0; r < ranks; r++)
         truth_add(&t, b->x[r][i]);
     return b->is_double ? truth_to_double(&t) : (double)truth_to_float(&t);
@@ -84,7 +85,7 @@ static void compare(const struct rcx_exact_vector *v,
 
     rcx_exact_decode(v, form, totals, b->n, got);
     for (size_t i = 0; i < b->n; i++) {
-        const double expected = truth_of(b, ranks, i);
+        const double expected = truth_of(b, ranks, i, (int)v->by);
         const double value = b->is_double ? got[i] : (double)singles[i];
 
         if (!truth_equal(value, expected))
@@ -95,10 +96,11 @@ static void compare(const struct rcx_exact_vector *v,
     }
 }
 
-/* Sums of all ranks, and of the first ones, as those of a scan. */
+/* Sums of all ranks, and of the first ones, as those of a scan; and averages of
+ * short blocks. */
 static void check_at(const struct block *b, enum rcx_isa isa, int job)
 {
-    const struct rcx_exact_vector v =
+    struct rcx_exact_vector v =
         rcx_exact_vector(b->is_double ? RCX_FLOAT64 : RCX_FLOAT32, job, isa);
     const struct rcx_exact_range range = range_of(&v, b);
     const struct rcx_exact_form form = rcx_exact_form(&v, &range);
@@ -114,6 +116,9 @@ static void check_at(const struct block *b, enum rcx_isa isa, int job)
         if (r == b->p - 1 || r == b->p / 2)
             compare(&v, &form, b, r + 1);
     }
+    v.by = (unsigned)job;
+    if (isa == RCX_ISA_BASELINE && b->n <= 64)
+        compare(&v, &form, b, b->p);
 }
 
 /* job: the number of ranks that forms have room for. */
@@ -139,7 +144,7 @@ static void fill(struct block *b, int set, bool by_element, uint64_t seed)
     }
 }
 
-static const int jobs[] = {0, 1 << 10, 1 << 22};
+static const int jobs[] = {0, 1000, (1 << 22) - 1};
 
 static void every_set_of_numbers_is_summed_and_rounded_once(void **state)
 {

@@ -256,7 +256,7 @@ static rcx_request_t *start_barrier(struct rcx_context *context)
     const struct rcx_call barrier = {.coll = RCX_COLL_BARRIER,
                                      .type = RCX_BYTE,
                                      .op = RCX_BOR,
-                                     .internal = true};
+                                     .role = RCX_CALL_OWN};
     struct rcx_program *entry;
     rcx_request_t *request;
 

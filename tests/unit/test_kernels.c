@@ -141,6 +141,7 @@ static const char *const legal[RCX_OPS] = {
     [RCX_OP_INDEX(RCX_NO_OP)] = "ifgclbpx",
     [RCX_OP_INDEX(RCX_AVG)] = "fgc",
     [RCX_OP_INDEX(RCX_SUM_EXACT)] = "g",
+    [RCX_OP_INDEX(RCX_AVG_EXACT)] = "g",
 };
 
 /* Indexed by type, 1 to 36. */
@@ -369,11 +370,11 @@ static bool associates(const struct vectors *v, rcx_kernel_fn_t kernel,
     return same;
 }
 
-/* The kernel of SUM_EXACT is for two numbers alone: collectives have no other
- * use for it. */
+/* The kernels of SUM_EXACT and AVG_EXACT are for two numbers alone: collectives
+ * have no other use for them. */
 static bool is_associative(rcx_op_t op, rcx_datatype_t type)
 {
-    return rcx_op_exact(op, type) && op != RCX_SUM_EXACT;
+    return rcx_op_exact(op, type) && op != RCX_SUM_EXACT && op != RCX_AVG_EXACT;
 }
 
 static void check_associates(const struct vectors *v, enum rcx_isa isa,

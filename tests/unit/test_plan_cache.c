@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "calls.h"
+#include "core/run/request/exact_stages.h"
 
 /* ---- Counters of heap calls ---------------------------------------------- */
 
@@ -294,9 +295,10 @@ static uint64_t heap_calls_of_network(const struct job *job)
     return 2 * job->sim_heap.calls - job->sim_heap.live;
 }
 
-static void repeat_persistent(int size, const char *method, size_t count)
+static void repeat_persistent(int size, const char *method, size_t count,
+                              const struct kind *kind)
 {
-    const struct call call = {.coll = ALLREDUCE, .count = count, .kind = &sums};
+    const struct call call = {.coll = ALLREDUCE, .count = count, .kind = kind};
     uint64_t before = 0, network;
     struct calls c;
     struct job job;
@@ -304,6 +306,10 @@ static void repeat_persistent(int size, const char *method, size_t count)
     open_with(&job, size, "RCX_ALLREDUCE", method, NULL);
     calls_open(&c, &job, &call);
     calls_make(&c, true);
+    if (kind != &sums) { /* programs of stages depend on the numbers */
+        calls_start(&c);
+        calls_wait(&c, RCX_OK);
+    }
     before = calls_of(&job);
     network = heap_calls_of_network(&job);
     heap_calls = 0;
@@ -327,9 +333,9 @@ static void a_persistent_call_allocates_nothing_once_it_is_made(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
         for (int size = 1; size <= 5; size++) {
-            repeat_persistent(size, methods[i], 1);
-            repeat_persistent(size, methods[i], 100);
-            repeat_persistent(size, methods[i], 1001);
+            repeat_persistent(size, methods[i], 1, &sums);
+            repeat_persistent(size, methods[i], 100, &sums);
+            repeat_persistent(size, methods[i], 1001, &sums);
         }
     }
 }
@@ -366,15 +372,15 @@ static void much_idle_scratch_is_freed_by_another_allocation(void **state)
     assert_int_equal(scratch.idle, 0);
 }
 
-static void a_repeated_nonblocking_call_allocates_nothing(void **state)
+static void repeat_nonblocking(const char *method, size_t count,
+                               const struct kind *kind)
 {
-    const struct call call = {.coll = ALLREDUCE, .count = 333, .kind = &sums};
+    const struct call call = {.coll = ALLREDUCE, .count = count, .kind = kind};
     struct calls c;
     struct job job;
     uint64_t before = 0, network = 0;
 
-    (void)state;
-    open_with(&job, 4, "RCX_ALLREDUCE", "ring:segment=64,window=3", NULL);
+    open_with(&job, 4, "RCX_ALLREDUCE", method, NULL);
     calls_open(&c, &job, &call);
     for (int i = 0; i < 30; i++) {
         calls_make(&c, false);
@@ -392,6 +398,36 @@ static void a_repeated_nonblocking_call_allocates_nothing(void **state)
     calls_check(&c);
     calls_close(&c);
     assert_ok(job_close(&job));
+}
+
+static void a_repeated_nonblocking_call_allocates_nothing(void **state)
+{
+    (void)state;
+    repeat_nonblocking("ring:segment=64,window=3", 333, &sums);
+}
+
+/* At once and in stages, with several chunks, and accumulators, which are
+ * packed in short messages. */
+static void repeated_exact_sums_allocate_nothing(void **state)
+{
+    static const struct kind some[] = {
+        {.type = RCX_FLOAT32, .op = RCX_SUM_EXACT},
+        {.type = RCX_FLOAT64, .op = RCX_SUM_EXACT},
+        {.type = RCX_FLOAT64, .op = RCX_AVG_EXACT},
+        {.type = RCX_EXACT_FLOAT32, .op = RCX_SUM},
+        {.type = RCX_EXACT_FLOAT64, .op = RCX_SUM}};
+    static const char *const methods[] = {"auto", "ring",
+                                          "pairwise:segment=512,window=3"};
+
+    (void)state;
+    for (int i = 0; i < 5 * 3; i++) {
+        repeat_persistent(4, methods[i / 5], 1, &some[i % 5]);
+        repeat_persistent(3, methods[i / 5], 700, &some[i % 5]);
+        repeat_nonblocking(methods[i / 5], 2, &some[i % 5]);
+        repeat_nonblocking(methods[i / 5], 700, &some[i % 5]);
+    }
+    repeat_persistent(3, "ring", RCX_EXACT_CHUNK + 600, &some[0]);
+    repeat_nonblocking("ring", RCX_EXACT_CHUNK + 600, &some[1]);
 }
 
 /* ---- Internal calls ------------------------------------------------------ */
@@ -440,7 +476,7 @@ static void find_least(struct job *job)
         assert_ok(rcx_iallreduce(i ? (void *)&given[i] : RCX_IN_PLACE,
                                  &least[i], 1, RCX_INT32, RCX_MIN,
                                  world_of(job, i), &requests[i]));
-        assert_false(requests[i]->program->call.internal);
+        assert_true(rcx_call_is_users(&requests[i]->program->call));
     }
     assert_ok(job_wait(job, requests));
     for (int i = 0; i < job->size; i++) {
@@ -484,6 +520,7 @@ int main(void)
         cmocka_unit_test(a_persistent_call_allocates_nothing_once_it_is_made),
         cmocka_unit_test(much_idle_scratch_is_freed_by_another_allocation),
         cmocka_unit_test(a_repeated_nonblocking_call_allocates_nothing),
+        cmocka_unit_test(repeated_exact_sums_allocate_nothing),
         cmocka_unit_test(a_users_call_is_not_taken_for_an_internal_one),
     };
 

@@ -105,6 +105,7 @@ static const struct {
     {270, "no_op", false, "ifclbpx"},
     {271, "avg", true, ""},
     {272, "sum_exact", true, ""}, /* float32 and float64 alone */
+    {273, "avg_exact", true, ""}, /* the same */
 };
 
 enum {
@@ -172,7 +173,7 @@ static void unknown_names_and_numbers_are_refused(void **state)
         assert_false(rcx_op_exact(numbers[i], RCX_INT32));
         assert_false(rcx_op_exact(RCX_SUM, numbers[i]));
     }
-    assert_null(rcx_op_predefined(RCX_SUM_EXACT + 1));
+    assert_null(rcx_op_predefined(RCX_AVG_EXACT + 1));
 }
 
 static bool is_c_type(rcx_datatype_t type)
@@ -219,7 +220,8 @@ static void exact_ops_are_the_associative_ones(void **state)
         for (int j = 0; j < N_TYPES; j++) {
             const char letter = letters[expected_types[j].class];
             const bool is_sum_exact =
-                expected_ops[i].op == RCX_SUM_EXACT &&
+                (expected_ops[i].op == RCX_SUM_EXACT ||
+                 expected_ops[i].op == RCX_AVG_EXACT) &&
                 (j + 1 == RCX_FLOAT32 || j + 1 == RCX_FLOAT64);
             const bool exact =
                 strchr(expected_ops[i].exact, letter) || is_sum_exact;

@@ -125,6 +125,12 @@ static void factor(const struct perf_data *d, uint64_t common, uint64_t own,
         v->imag += 1;
 }
 
+static bool is_sum(rcx_op_t op)
+{
+    return op == RCX_SUM || op == RCX_AVG || op == RCX_SUM_EXACT ||
+           op == RCX_AVG_EXACT;
+}
+
 static struct perf_value element(const struct perf_data *d, int rank, size_t i)
 {
     const struct perf_type *t = d->type;
@@ -141,7 +147,7 @@ static struct perf_value element(const struct perf_data *d, int rank, size_t i)
     } else if (t->class == CLASS_STRUCT) {
         v.word = extend(t, own);
         v.real = summand(d, common, own >> 8, rank);
-    } else if (d->op == RCX_SUM || d->op == RCX_AVG || d->op == RCX_SUM_EXACT) {
+    } else if (is_sum(d->op)) {
         v.real = summand(d, common, own, rank);
         v.imag = summand(d, common >> 8, mix(own), rank);
     } else if (d->op == RCX_PROD) {
@@ -202,7 +208,7 @@ static struct perf_value combine_reals(rcx_op_t op, struct perf_value a,
     case RCX_PROD:
         return (struct perf_value){.real = a.real * b.real - a.imag * b.imag,
                                    .imag = a.real * b.imag + a.imag * b.real};
-    default: /* RCX_SUM, RCX_AVG, RCX_SUM_EXACT */
+    default: /* sums and averages */
         return (struct perf_value){.real = a.real + b.real,
                                    .imag = a.imag + b.imag};
     }
@@ -244,7 +250,7 @@ struct perf_value perf_data_reduce(const struct perf_data *d,
 
     for (int rank = e.lo + 1; rank < e.hi; rank++)
         v = combine(d, v, element(d, rank, e.index));
-    if (d->op == RCX_AVG) {
+    if (d->op == RCX_AVG || d->op == RCX_AVG_EXACT) {
         v.real = perf_format_divide(d->type->format, v.real, d->ranks);
         v.imag = perf_format_divide(d->type->format, v.imag, d->ranks);
     }

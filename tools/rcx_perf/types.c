@@ -95,15 +95,25 @@ const struct perf_type perf_types[] = {
 };
 
 const struct perf_op perf_ops[] = {
-    {"max", RCX_MAX},         {"min", RCX_MIN},
-    {"sum", RCX_SUM},         {"prod", RCX_PROD},
-    {"land", RCX_LAND},       {"band", RCX_BAND},
-    {"lor", RCX_LOR},         {"bor", RCX_BOR},
-    {"lxor", RCX_LXOR},       {"bxor", RCX_BXOR},
-    {"maxloc", RCX_MAXLOC},   {"minloc", RCX_MINLOC},
-    {"replace", RCX_REPLACE}, {"no_op", RCX_NO_OP},
-    {"avg", RCX_AVG},         {"sum_exact", RCX_SUM_EXACT},
-    {"user", PERF_OP_USER},   {.name = NULL},
+    {"max", RCX_MAX},
+    {"min", RCX_MIN},
+    {"sum", RCX_SUM},
+    {"prod", RCX_PROD},
+    {"land", RCX_LAND},
+    {"band", RCX_BAND},
+    {"lor", RCX_LOR},
+    {"bor", RCX_BOR},
+    {"lxor", RCX_LXOR},
+    {"bxor", RCX_BXOR},
+    {"maxloc", RCX_MAXLOC},
+    {"minloc", RCX_MINLOC},
+    {"replace", RCX_REPLACE},
+    {"no_op", RCX_NO_OP},
+    {"avg", RCX_AVG},
+    {"sum_exact", RCX_SUM_EXACT},
+    {"avg_exact", RCX_AVG_EXACT},
+    {"user", PERF_OP_USER},
+    {.name = NULL},
 };
 
 /* ---- The user-defined type and op ---------------------------------------- */

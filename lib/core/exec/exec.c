@@ -144,7 +144,8 @@ static void init_message(struct rcx_exec *x, uint32_t i,
     if (step->next_shared > 0 && s->transport->ops->send_shared &&
         m->sharing == RCX_SHARING_NONE)
         m->sharing = RCX_SHARING_POSSIBLE;
-    if (step->sink > 0 && !m->may_hold && RCX_PART_BYTES % x->elem_bytes == 0)
+    if (step->sink > 0 && !m->may_hold && !rcx_exec_combines_at_once(x) &&
+        RCX_PART_BYTES % x->elem_bytes == 0)
         m->sink = &recv_sink;
 }
 

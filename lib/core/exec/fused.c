@@ -6,7 +6,8 @@
 
 /*
  * Longer vectors are reduced step by step, as their data arrives: the pass over
- * all operands would begin only when the last one is complete.
+ * all operands would begin only when the last one is complete. Ops that combine
+ * rows have no steps.
  */
 enum { BYTES_MOST = 128 << 10 };
 
@@ -16,7 +17,8 @@ void rcx_fused_set(const struct rcx_exec *x, struct rcx_message *m)
     const struct rcx_fused_part *part = &x->plan->parts[step->fused - 1];
 
     m->may_hold = step->kind == RCX_STEP_RECV && m->due <= BYTES_MOST;
-    if (step->kind != RCX_STEP_REDUCE || m->due > BYTES_MOST)
+    if (step->kind != RCX_STEP_REDUCE ||
+        (m->due > BYTES_MOST && !x->reducer->rows))
         return;
     while (!part->is_last)
         part++;
@@ -54,7 +56,7 @@ static void release(struct rcx_exec *x, uint32_t from)
 rcx_status_t rcx_fused_run(struct rcx_exec *x, const struct rcx_message *m)
 {
     const struct rcx_fused_part *part = &x->plan->parts[m->step->fused - 1];
-    struct rcx_reduction list[RCX_FUSED_PARTS];
+    struct rcx_reduction list[RCX_AT_ONCE_PARTS];
     unsigned n = 0;
     rcx_status_t status = RCX_OK;
 

@@ -13,6 +13,12 @@
  * last step; and its other steps, which do nothing. */
 enum { RCX_EXEC_FUSED = RCX_STEP_KINDS, RCX_EXEC_DEFERRED };
 
+/* Whether each reduction of x has all operands, more than two. */
+static inline bool rcx_exec_combines_at_once(const struct rcx_exec *x)
+{
+    return x->reducer->rows && x->plan->part_count > 0;
+}
+
 /* Set what depends on whether the step of m, which belongs to a fused
  * reduction, runs as a part of it. */
 void rcx_fused_set(const struct rcx_exec *x, struct rcx_message *m);

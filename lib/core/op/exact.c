@@ -238,6 +238,27 @@ static bool magnitude_of(const uint64_t *acc, int words, uint64_t *magnitude)
     return negative;
 }
 
+void rcx_exact_divide(uint64_t *acc, const struct rcx_exact_format *f,
+                      unsigned by)
+{
+    const int words = f->words;
+    const uint64_t flags = acc[words - 1] & RCX_EXACT_FLAGS;
+    uint64_t quotient[RCX_EXACT_WORDS];
+    const bool negative = magnitude_of(acc, words, quotient);
+    unsigned __int128 rest = 0;
+
+    for (int i = words - 1; i >= 0; i--) {
+        rest = rest << 64 | quotient[i];
+        quotient[i] = (uint64_t)(rest / by);
+        rest %= by;
+    }
+    quotient[0] |= rest != 0;
+    memset(acc, 0, (size_t)words * sizeof *acc);
+    for (int i = 0; i < words; i++)
+        add_words(acc, words, i, quotient[i], 0, negative);
+    set_flags(acc, words, flags);
+}
+
 /* Up to 64 bits from bit first on, which may be negative: zeros are below. */
 static uint64_t bits_from(const uint64_t *v, int words, int first)
 {

@@ -62,6 +62,12 @@ void rcx_exact_add_words(uint64_t *dst, const uint64_t *acc, int words, int at,
                          const uint64_t *from, int count, uint64_t rest,
                          uint64_t flags);
 
+/* Divide the integer, towards 0, and set its lowest bit if there is a
+ * remainder. If no number has bits near the unit, this rounds as the quotient.
+ */
+void rcx_exact_divide(uint64_t *acc, const struct rcx_exact_format *f,
+                      unsigned by);
+
 /* The nearest number, ties to even. */
 double rcx_exact_to_double(const uint64_t *acc,
                            const struct rcx_exact_format *f);

@@ -38,6 +38,7 @@ struct rcx_exact_vector rcx_exact_vector(rcx_datatype_t type, int ranks,
                                                   RCX_FLOAT64,
                                      .radix = 62 - bits_of((unsigned)ranks - 1),
                                      .counter = bits_of((unsigned)ranks),
+                                     .by = 1,
                                      .isa = isa};
 }
 
@@ -222,19 +223,29 @@ static uint64_t flags_of(const struct rcx_exact_form *form, const int64_t *word,
     return flags;
 }
 
+/* Bits of a quotient of one unit: those of the divisor, and of a number. */
+enum { QUOTIENT_WORDS = 2 };
+
 static void decode_slowly(const struct rcx_exact_vector *v,
                           const struct rcx_exact_form *form,
                           const int64_t *words, size_t n, void *x)
 {
-    const struct rcx_exact_format f = {
+    /* below the sum there are words for the quotient */
+    const int below = v->by > 1 ? QUOTIENT_WORDS : 0;
+    const struct rcx_exact_format sum = {
         .words = (form->digits * v->radix + 64) / 64 + 2, .unit = form->unit};
-    uint64_t acc[RCX_EXACT_WORDS];
+    const struct rcx_exact_format f = {.words = below + sum.words,
+                                       .unit = sum.unit - 64 * below};
+    uint64_t acc[RCX_EXACT_WORDS] = {0};
 
     for (size_t i = 0; i < n; i++) {
-        carry(form, v->radix, &words[i], n, &f, acc);
-        acc[0] &= ~(((uint64_t)1 << form->counter) - 1);
+        memset(acc, 0, sizeof *acc * (size_t)below);
+        carry(form, v->radix, &words[i], n, &sum, acc + below);
+        acc[below] &= ~(((uint64_t)1 << form->counter) - 1);
         acc[f.words - 1] = (acc[f.words - 1] & ~RCX_EXACT_FLAGS) |
                            flags_of(form, &words[i], n);
+        if (below > 0)
+            rcx_exact_divide(acc, &f, v->by);
         if (v->is_double)
             ((double *)x)[i] = rcx_exact_to_double(acc, &f);
         else
@@ -271,7 +282,7 @@ void rcx_exact_decode(const struct rcx_exact_vector *v,
     unsigned saved;
     const bool is_default = rcx_exact_env_enter(&saved);
 
-    if (is_default && has_kernel(v, form))
+    if (is_default && v->by == 1 && has_kernel(v, form))
         kernels_of(v)->decode[form->digits - 1](form, v->radix, words, n, x);
     else
         decode_slowly(v, form, words, n, x);

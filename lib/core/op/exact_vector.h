@@ -53,6 +53,7 @@ struct rcx_exact_vector {
     bool is_double; /* doubles; else floats */
     int radix;      /* bits of a digit */
     int counter;    /* bits that count to the number of ranks */
+    unsigned by;    /* sums are divided by it */
     enum rcx_isa isa;
 };
 
@@ -79,7 +80,7 @@ void rcx_exact_encode(const struct rcx_exact_vector *v,
                       const struct rcx_exact_form *form, const void *x,
                       size_t n, int64_t *words);
 
-/* Round n sums of such words. */
+/* Divide n sums of such words, and round the quotients. */
 void rcx_exact_decode(const struct rcx_exact_vector *v,
                       const struct rcx_exact_form *form, const int64_t *words,
                       size_t n, void *x);

@@ -14,12 +14,16 @@
  *   MAXLOC, MINLOC   a total order: value (NaN wins, -0 equals +0), then the
  *                    smaller index, then, for two zeros, +0 for MAXLOC and
  *                    -0 for MINLOC. So both are associative and commutative
+ *   SUM_EXACT        of two numbers: SUM in the default floating-point
+ *                    environment; AVG_EXACT: the average of two
  *   AVG              SUM; afterwards one division by the number of ranks in the
  *                    element's precision (float for the 16-bit formats)
  */
 #include "core/op/kernels.h"
 
 #include "core/op/exact.h"
+#include "core/op/exact_bulk.h"
+#include "core/op/exact_rows.h"
 #include "core/op/isa_level.h"
 #include "core/op/kernels_half.h"
 
@@ -34,7 +38,7 @@
 #define LEVEL_baseline 0
 #define LEVEL_avx2 1
 #define LEVEL_avx512 2
-#define LEVEL CAT(LEVEL_, RCX_KERNELS_ISA)
+#define LEVEL CAT(LEVEL_, RCX_KERNELS_ISA) /* as in enum rcx_isa */
 
 /* dst is the same as an operand or apart from it, so loops are INDEPENDENT. */
 
@@ -371,6 +375,40 @@ const rcx_finish_fn_t rcx_averages_baseline[RCX_TYPE_END] = {
 
 #endif
 
+/* ---- Exact sums and averages of two numbers ------------------------------ */
+
+static void combine_exactly(void *dst, const void *left, const void *right,
+                            size_t count, rcx_op_t op, rcx_datatype_t type)
+{
+    const void *const row[] = {left, right};
+
+    rcx_exact_rows_find((enum rcx_isa)LEVEL, op, type)(dst, row, 2, count);
+}
+
+/* A sum of two numbers is rounded once. */
+#define EXACT(type, datatype)                                                  \
+    static void exact_sum_##type(void *dst, const void *left,                  \
+                                 const void *right, size_t count)              \
+    {                                                                          \
+        unsigned saved;                                                        \
+        const bool is_default = rcx_exact_env_enter(&saved);                   \
+                                                                               \
+        if (is_default)                                                        \
+            sum_##type(dst, left, right, count);                               \
+        rcx_exact_env_leave(saved);                                            \
+        if (!is_default)                                                       \
+            combine_exactly(dst, left, right, count, RCX_SUM_EXACT, datatype); \
+    }                                                                          \
+                                                                               \
+    static void exact_avg_##type(void *dst, const void *left,                  \
+                                 const void *right, size_t count)              \
+    {                                                                          \
+        combine_exactly(dst, left, right, count, RCX_AVG_EXACT, datatype);     \
+    }
+
+EXACT(float32, RCX_FLOAT32)
+EXACT(float64, RCX_FLOAT64)
+
 /* ---- The table ----------------------------------------------------------- */
 
 #if LEVEL == LEVEL_baseline
@@ -439,8 +477,11 @@ const rcx_kernel_table_t CAT(rcx_kernels_, RCX_KERNELS_ISA) = {
     [RCX_OP_INDEX(RCX_SUM)] = {WORDS(sum) REALS(sum) COMPLEXES(sum)
                  NOT_AVX512(FLOAT16(sum)) BASELINE_ONLY(EXACTS(sum))},
     [RCX_OP_INDEX(RCX_AVG)] = {REALS(sum) COMPLEXES(sum) NOT_AVX512(FLOAT16(sum))},
-    /* of two numbers; more: see exact_vector.h */
-    [RCX_OP_INDEX(RCX_SUM_EXACT)] = {[RCX_FLOAT32] = sum_float32, [RCX_FLOAT64] = sum_float64},
+    /* of two numbers; more: see exact_rows.h, exact_vector.h */
+    [RCX_OP_INDEX(RCX_SUM_EXACT)] = {[RCX_FLOAT32] = exact_sum_float32,
+                                     [RCX_FLOAT64] = exact_sum_float64},
+    [RCX_OP_INDEX(RCX_AVG_EXACT)] = {[RCX_FLOAT32] = exact_avg_float32,
+                                     [RCX_FLOAT64] = exact_avg_float64},
     [RCX_OP_INDEX(RCX_PROD)] = {WORDS(prod) REALS(prod)
                   NOT_AVX512(FLOAT16(prod) COMPLEXES(prod))},
     /* A RCX_BOOL is one byte: its bitwise ops are the logical ones. */

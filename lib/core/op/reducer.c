@@ -40,6 +40,32 @@ static rcx_status_t apply_to_block(const struct rcx_reducer *r,
     return status;
 }
 
+/* Whether a vector is the result of one of the first n reductions. */
+static bool is_result(const struct rcx_reduction list[], unsigned n,
+                      const char *vector)
+{
+    while (n > 0)
+        if (list[--n].dst == vector)
+            return true;
+    return false;
+}
+
+static void apply_to_rows(const struct rcx_reducer *r,
+                          const struct rcx_reduction list[], unsigned n,
+                          size_t count)
+{
+    const void *row[RCX_EXACT_ROWS];
+    unsigned rows = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        if (!is_result(list, i, list[i].left))
+            row[rows++] = list[i].left;
+        if (!is_result(list, i, list[i].right))
+            row[rows++] = list[i].right;
+    }
+    r->rows(list[n - 1].dst, row, rows, count);
+}
+
 rcx_status_t rcx_reducer_apply_many(const struct rcx_reducer *r,
                                     const struct rcx_reduction list[],
                                     unsigned n, size_t count)
@@ -47,6 +73,10 @@ rcx_status_t rcx_reducer_apply_many(const struct rcx_reducer *r,
     const size_t block = block_of(r, count);
     rcx_status_t status = RCX_OK;
 
+    if (r->rows) {
+        apply_to_rows(r, list, n, count);
+        return RCX_OK;
+    }
     for (size_t i = 0; i < count && status == RCX_OK; i += block)
         status = apply_to_block(r, list, n, i * r->elem_bytes,
                                 count - i < block ? count - i : block);

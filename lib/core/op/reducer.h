@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "rcx/rcx.h"
+#include "core/op/exact_rows.h"
 
 /*
  * How elements that are long and say little are sent in short messages. pack()
@@ -29,6 +29,9 @@ struct rcx_reducer {
     void *arg;
     rcx_datatype_t type;
     size_t elem_bytes;
+    /* All operands at once, for ops that combine no part of them: two by
+     * kernel, more by this. NULL: two by two. */
+    rcx_exact_rows_fn_t rows;
     const struct rcx_wire *wire; /* NULL: elements are sent as they are */
     bool adds_packed;            /* the op is that of wire->add() */
 };
@@ -63,6 +66,9 @@ struct rcx_reduction {
  * vectors are equal or do not overlap, nor do they overlap one that stays,
  * unless they are read before it is written. The result has the bits of n calls
  * of rcx_reducer_apply().
+ *
+ * With rows, the list is one tree, and its result the last one: only this one
+ * is computed, from all operands that are no intermediate results.
  */
 rcx_status_t rcx_reducer_apply_many(const struct rcx_reducer *r,
                                     const struct rcx_reduction list[],

@@ -211,10 +211,12 @@ static rcx_status_t combine_predefined(const struct rcx_registry *r,
     const struct rcx_op_info *info = rcx_op_predefined(op);
 
     c->commutative = info->commutative;
-    c->sums_exactly = op == RCX_SUM_EXACT;
+    c->sums_exactly = op == RCX_SUM_EXACT || op == RCX_AVG_EXACT;
+    c->averages = op == RCX_AVG || op == RCX_AVG_EXACT;
     c->fingerprint += 1 + (uint32_t)RCX_OP_INDEX(op);
     if (rcx_type_predefined(type)) {
         c->reducer.kernel = rcx_kernel_find(r->isa, op, type);
+        c->reducer.rows = rcx_exact_rows_find(r->isa, op, type);
         c->reducer.wire = wire_of(type);
         c->reducer.adds_packed = c->reducer.wire && op == RCX_SUM;
         c->finish = rcx_finish_find(op, type);

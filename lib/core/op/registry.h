@@ -45,7 +45,8 @@ struct rcx_combine {
     rcx_finish_fn_t finish;
     bool commutative;
     bool exact;
-    bool sums_exactly;    /* RCX_SUM_EXACT: see request/exact_stages.h */
+    bool sums_exactly;    /* it rounds once: SUM_EXACT, AVG_EXACT */
+    bool averages;        /* over all ranks: AVG, AVG_EXACT */
     bool may_fail;        /* ranks check afterwards whether it failed on any */
     unsigned op_flags;    /* of a user's op */
     uint32_t fingerprint; /* the same on all ranks, also for users' handles */

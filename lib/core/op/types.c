@@ -164,6 +164,7 @@ static const struct {
     [RCX_OP_INDEX(RCX_NO_OP)] = {{"no_op", false}, 0},
     [RCX_OP_INDEX(RCX_AVG)] = {{"avg", true}, 0},
     [RCX_OP_INDEX(RCX_SUM_EXACT)] = {{"sum_exact", true}, 0},
+    [RCX_OP_INDEX(RCX_AVG_EXACT)] = {{"avg_exact", true}, 0},
 };
 
 const struct rcx_op_info *rcx_op_predefined(rcx_op_t op)
@@ -188,7 +189,7 @@ bool rcx_op_exact(rcx_op_t op, rcx_datatype_t type)
 
     if (op == RCX_REPLACE || op == RCX_NO_OP)
         return true;
-    if (op == RCX_SUM_EXACT)
+    if (op == RCX_SUM_EXACT || op == RCX_AVG_EXACT)
         return type == RCX_FLOAT32 || type == RCX_FLOAT64;
     if (!info || !rcx_op_predefined(op))
         return false;

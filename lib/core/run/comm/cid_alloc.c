@@ -60,7 +60,7 @@ static rcx_status_t combine(struct rcx_comm *comm, rcx_datatype_t type,
                                   .type = type,
                                   .op = op,
                                   .count = count,
-                                  .internal = true};
+                                  .role = RCX_CALL_OWN};
 
     if (rcx_comm_is_for_groups(comm->id)) /* every call starts anew */
         comm->window.next = (uint64_t)comm->tag;

@@ -29,7 +29,7 @@ rcx_status_t rcx_internal_barrier(struct rcx_comm *comm)
     const struct rcx_call call = {.coll = RCX_COLL_BARRIER,
                                   .type = RCX_BYTE,
                                   .op = RCX_BOR,
-                                  .internal = true};
+                                  .role = RCX_CALL_OWN};
 
     return rcx_internal_run(comm, &call, NULL, NULL);
 }

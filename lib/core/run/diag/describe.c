@@ -72,12 +72,21 @@ static rcx_log_level_t level_of(int rank)
     return rank == 0 ? RCX_LOG_INFO : RCX_LOG_DEBUG;
 }
 
+/* What the call is of an exact sum; "" if of none. */
+static const char *part_of(const struct rcx_call *call)
+{
+    return call->role == RCX_CALL_RANGES    ? "ranges of an exact sum: "
+           : call->role == RCX_CALL_NUMBERS ? "integers of an exact sum: "
+                                            : "";
+}
+
 void rcx_program_describe(const struct rcx_comm *comm,
                           const struct rcx_program *program)
 {
     const struct rcx_log *log = &comm->context->log;
     const struct rcx_call *called = &program->call;
-    const bool is_known = called->internal || called->lists[RCX_CALL_PASSING];
+    const bool is_known = (!rcx_call_is_users(called) && !part_of(called)[0]) ||
+                          called->lists[RCX_CALL_PASSING];
     const rcx_log_level_t level =
         is_known ? RCX_LOG_DEBUG : level_of(comm->rank);
     char call[RCX_CALL_TEXT];
@@ -85,8 +94,8 @@ void rcx_program_describe(const struct rcx_comm *comm,
     if (level > log->level)
         return;
     print_call(program, call, sizeof call);
-    rcx_log_line(log, level, "%s on communicator %u of %d ranks: %s", call,
-                 comm->id, comm->size, program->text);
+    rcx_log_line(log, level, "%s%s on communicator %u of %d ranks: %s",
+                 part_of(called), call, comm->id, comm->size, program->text);
 }
 
 static void describe_waiting(const struct rcx_context *context, char *text,

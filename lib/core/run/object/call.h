@@ -16,6 +16,17 @@ enum rcx_call_list {
     RCX_CALL_LISTS
 };
 
+/* What a call is for. Users' settings apply to theirs, and to the steps of
+ * them; of RCX's own they force nothing. */
+enum rcx_call_role {
+    RCX_CALL_USERS,
+    RCX_CALL_OWN,
+    /* These have their vector at the end of their execution's scratch: */
+    RCX_CALL_FIRST_STEP, /* tells the lengths of blocks in transit */
+    RCX_CALL_RANGES,     /* of the blocks of numbers of an exact sum */
+    RCX_CALL_NUMBERS     /* of an exact sum, as integers */
+};
+
 /* What ranks must agree on in a call; and alias and places, which may
  * differ. */
 struct rcx_call {
@@ -24,7 +35,7 @@ struct rcx_call {
             uint8_t coll;   /* enum rcx_coll */
             uint8_t alias;  /* enum rcx_alias */
             bool irregular; /* it has lists */
-            bool internal;  /* RCX's own: users cannot force its algorithm */
+            uint8_t role;   /* enum rcx_call_role */
         };
         uint32_t kind; /* all four */
     };
@@ -35,7 +46,7 @@ struct rcx_call {
     size_t passing;                      /* entries of that list */
     const size_t *lists[RCX_CALL_LISTS]; /* of irregular calls; else NULL */
 };
-_Static_assert(sizeof(uint32_t) == 2 * sizeof(uint8_t) + 2 * sizeof(bool),
+_Static_assert(sizeof(uint32_t) == 3 * sizeof(uint8_t) + sizeof(bool),
                "kind is the four, and nothing else");
 
 static inline const char *rcx_call_function(const struct rcx_call *call)
@@ -73,29 +84,15 @@ static inline size_t rcx_call_length(const struct rcx_call *call, int list,
     return list == RCX_CALL_PASSING ? call->passing : (size_t)size;
 }
 
-/* Whether it is a first step of RCX's own, which tells the lengths of blocks in
- * transit for a call of the same collective. */
-static inline bool rcx_call_is_first_step(const struct rcx_call *call)
+static inline bool rcx_call_is_users(const struct rcx_call *call)
 {
-    return call->internal && rcx_colls[call->coll].is_local;
-}
-
-/* Whether it is one of the stages of an exact sum: the ranges of numbers, which
- * are 16-bit integers, or the numbers. */
-static inline bool rcx_call_is_exact_numbers(const struct rcx_call *call)
-{
-    return call->internal && call->type == RCX_INT64;
-}
-static inline bool rcx_call_is_exact_ranges(const struct rcx_call *call)
-{
-    return call->internal && call->type == RCX_INT16;
+    return call->role == RCX_CALL_USERS;
 }
 
 /* Whether its vector is at the end of its execution's scratch. */
 static inline bool rcx_call_has_own_vector(const struct rcx_call *call)
 {
-    return rcx_call_is_first_step(call) || rcx_call_is_exact_ranges(call) ||
-           rcx_call_is_exact_numbers(call);
+    return call->role >= RCX_CALL_FIRST_STEP;
 }
 
 #endif

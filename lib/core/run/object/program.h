@@ -39,6 +39,21 @@ static inline struct rcx_call_key rcx_call_key(enum rcx_coll coll,
 }
 #define RCX_NO_CALL_KEY ((struct rcx_call_key){UINT64_MAX, UINT64_MAX})
 
+/* Elements of a chunk of an exact sum in stages, of all blocks together, unless
+ * ranks are more, or users force segments: see request/exact_stages.h. */
+enum { RCX_EXACT_CHUNK = 1 << 15 };
+
+/* Elements of a chunk, 0: all; segment_bytes of users, SIZE_MAX: none. */
+static inline size_t rcx_exact_chunk(size_t count, size_t elem_bytes,
+                                     size_t segment_bytes)
+{
+    size_t chunk = RCX_EXACT_CHUNK;
+
+    if (segment_bytes != SIZE_MAX)
+        chunk = segment_bytes / elem_bytes + (segment_bytes % elem_bytes > 0);
+    return chunk < count ? chunk : 0;
+}
+
 /* A compiled call, in the plan cache of the communicator. */
 struct rcx_program {
     struct rcx_call call;
@@ -62,7 +77,7 @@ struct rcx_program {
     bool has_first_step; /* to tell the lengths of blocks in transit. It has
                             no pieces; the program that follows has them */
     bool sums_exactly;   /* in stages, which have programs of their own; it has
-                            no pieces */
+                            no pieces, and method.segment is a chunk */
     bool has_epilogue;
     bool is_p2p;    /* of a message: see p2p.h */
     size_t passing; /* blocks in transit; 0: none, or all equal */

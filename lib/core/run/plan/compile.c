@@ -222,6 +222,12 @@ static rcx_status_t build_piece(struct rcx_comm *comm, struct rcx_program *e,
                         rcx_coll_name(shape->coll));
     if (status != RCX_OK)
         return status;
+    if (shape->at_once && !rcx_plan_combines_at_once(plan, shape->size)) {
+        rcx_heap_free(&comm->context->heap, plan);
+        return rcx_fail(&comm->context->log, RCX_ERR_INTERNAL,
+                        "the schedule of %s %s combines parts of the operands",
+                        rcx_coll_name(shape->coll), e->method.algo->name);
+    }
     piece->program = e;
     piece->out_count = rcx_row_out_count(&piece->row, shape);
     piece->pool = pool_of(comm, e);
@@ -375,12 +381,13 @@ static rcx_status_t find_combine(const struct rcx_context *context,
     else
         status = rcx_registry_combine(&context->registry, call->type, call->op,
                                       combine_p);
-    if (status == RCX_OK && combine_p->finish &&
+    if (status == RCX_OK && combine_p->averages &&
         rcx_colls[call->coll].is_prefix)
         status = rcx_fail(&context->log, RCX_ERR_UNSUPPORTED,
-                          "op=%d (avg): not defined for %s, as each rank's "
+                          "op=%d (%s): not defined for %s, as each rank's "
                           "result combines another number of ranks",
-                          call->op, rcx_call_function(call));
+                          call->op, rcx_op_predefined(call->op)->name,
+                          rcx_call_function(call));
     return status;
 }
 
@@ -392,9 +399,9 @@ static struct rcx_method_spec forced_of(const struct rcx_config *config,
 {
     struct rcx_method_spec spec = config->spec[call->coll];
 
-    if (rcx_call_is_exact_numbers(call))
+    if (call->role == RCX_CALL_NUMBERS)
         spec.preferred = true;
-    else if (call->internal && !rcx_call_is_first_step(call))
+    else if (call->role == RCX_CALL_OWN || call->role == RCX_CALL_RANGES)
         spec = rcx_method_any;
     return spec;
 }
@@ -405,6 +412,15 @@ static bool keeps_bits(const struct rcx_program *e, rcx_order_t needed)
 {
     return !rcx_colls[e->call.coll].reduces || e->combine.exact ||
            needed == RCX_ORDER_CANONICAL;
+}
+
+static bool works_at_once(const struct rcx_comm *comm,
+                          const struct rcx_program *e,
+                          const struct rcx_shape *shape)
+{
+    return e->combine.sums_exactly &&
+           rcx_algo_suits_at_once(
+               shape, forced_of(&comm->context->config, &e->call).algo);
 }
 
 static rcx_status_t choose(const struct rcx_comm *comm, struct rcx_program *e,
@@ -425,8 +441,13 @@ static rcx_status_t choose(const struct rcx_comm *comm, struct rcx_program *e,
         return status;
     memcpy(shape->params, e->method.params, sizeof shape->params);
     shape->nodes = e->method.nodes;
-    if (e->call.internal) /* a stage has one number of the sequence */
+    if (!rcx_call_is_users(&e->call)) /* a stage has one sequence number */
         e->method.segment = 0;
+    if (e->sums_exactly) { /* chunks run one after another */
+        e->method.segment = rcx_exact_chunk(shape->count, shape->elem_bytes,
+                                            forced.segment_bytes);
+        e->method.window = 1;
+    }
     if (e->method.window > window)
         e->method.window = (unsigned)window;
     /* a result may lie where earlier segments read other blocks */
@@ -453,7 +474,7 @@ static void measure(struct rcx_program *e, const struct rcx_comm *comm,
 
     e->gives = rcx_coll_gives(call->coll, comm->rank, call->root);
     e->gets = rcx_coll_gets(call->coll, comm->rank, call->root);
-    e->key = call->irregular || call->internal
+    e->key = call->irregular || !rcx_call_is_users(call)
                  ? RCX_NO_CALL_KEY
                  : rcx_call_key(call->coll, call->alias, call->type, call->op,
                                 call->root);
@@ -479,7 +500,6 @@ static void classify(const struct rcx_comm *comm, struct rcx_program *e,
     if (call->irregular && algo->passing)
         e->passing = algo->passing(shape);
     e->has_first_step = e->passing > 0 && !call->lists[RCX_CALL_PASSING];
-    e->sums_exactly = e->combine.sums_exactly;
     e->has_stages = e->has_prologue || e->has_first_step || e->sums_exactly ||
                     e->has_epilogue;
     measure(e, comm, shape->elem_bytes);
@@ -519,6 +539,10 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
     shape = shape_of(comm, e);
     shape.elem_bytes = e->combine.reducer.elem_bytes;
     shape.commutative = e->combine.commutative;
+    shape.at_once = works_at_once(comm, e, &shape);
+    /* of two operands each algorithm has one sum */
+    e->sums_exactly =
+        e->combine.sums_exactly && comm->size > 2 && !shape.at_once;
     status = choose(comm, e, &shape);
     if (status != RCX_OK)
         return status;

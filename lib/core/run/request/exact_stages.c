@@ -145,7 +145,7 @@ static struct rcx_call ranges_call(const struct rcx_request *r)
                              .type = RCX_INT16,
                              .op = RCX_MAX,
                              .count = RANGE_COUNT * blocks_of_chunk(r),
-                             .internal = true};
+                             .role = RCX_CALL_RANGES};
 }
 
 /* Words of a part, rounded up so that few counts occur, and few programs are
@@ -167,7 +167,7 @@ static struct rcx_call numbers_call(struct rcx_request *r)
                             .type = RCX_INT64,
                             .op = RCX_SUM,
                             .root = r->program->call.root,
-                            .internal = true};
+                            .role = RCX_CALL_NUMBERS};
 
     for (size_t i = 0; i < s->parts; i++) {
         const struct row chunk = chunk_of(r, i);
@@ -195,12 +195,23 @@ static size_t longest_part(const struct rcx_request *r, size_t parts)
     return most;
 }
 
+/* Of a chunk in each part. */
+static size_t width_of(const struct rcx_request *r, size_t parts,
+                       size_t longest)
+{
+    const size_t chunk = r->program->method.segment;
+
+    if (chunk == 0)
+        return longest > 0 ? longest : 1;
+    return chunk / parts + (chunk < parts);
+}
+
 static rcx_status_t create(struct rcx_request *r)
 {
     struct rcx_context *context = r->comm->context;
     const size_t parts = has_parts(r) ? (size_t)r->comm->size : 1;
-    const size_t width = RCX_EXACT_CHUNK / parts + (RCX_EXACT_CHUNK < parts);
     const size_t longest = longest_part(r, parts);
+    const size_t width = width_of(r, parts, longest);
     const size_t most = longest < width ? longest : width;
     const size_t forms = parts * blocks_in(most) * sizeof *r->exact->forms;
     const size_t lists = (forms + 7) / 8 * 8;
@@ -213,6 +224,8 @@ static rcx_status_t create(struct rcx_request *r)
                         "no memory for the forms of an exact sum");
     s->how = rcx_exact_vector(r->program->call.type, r->comm->size,
                               context->registry.isa);
+    if (r->program->combine.averages)
+        s->how.by = (unsigned)r->comm->size;
     s->bytes = bytes;
     s->parts = parts;
     s->width = width;

@@ -12,9 +12,6 @@
 
 #include "core/run/object/request.h"
 
-/* Elements of a chunk, of all blocks together, unless ranks are more. */
-enum { RCX_EXACT_CHUNK = 1 << 15 };
-
 /* r has one stage, the call, which becomes that of the numbers. */
 rcx_status_t rcx_exact_add_stages(struct rcx_request *r);
 void rcx_exact_free(struct rcx_request *r);
@@ -24,8 +21,7 @@ uint64_t rcx_exact_more_segments(const struct rcx_request *r);
 /* Whether r is in the second stage of a chunk. */
 static inline bool rcx_request_is_exact_numbers(const struct rcx_request *r)
 {
-    return r->program->sums_exactly &&
-           r->stage == &r->stages[r->stage_count - 1];
+    return r->stage->program->call.role == RCX_CALL_NUMBERS;
 }
 
 /* A stage of r is about to start, has completed. */

@@ -21,13 +21,13 @@ static const struct rcx_call opening = {.coll = RCX_COLL_ALLREDUCE,
                                         .type = RCX_TYPE_CHECK,
                                         .op = RCX_OP_CHECK,
                                         .count = 1,
-                                        .internal = true};
+                                        .role = RCX_CALL_OWN};
 static const struct rcx_call closing = {.coll = RCX_COLL_ALLREDUCE,
                                         .alias = RCX_ALIAS_SAME,
                                         .type = RCX_INT32,
                                         .op = RCX_MIN,
                                         .count = 1,
-                                        .internal = true};
+                                        .role = RCX_CALL_OWN};
 
 /* Counts of the user's call may lie in place, so this one does, too. */
 static struct rcx_call first_step(const struct rcx_request *r)
@@ -37,7 +37,7 @@ static struct rcx_call first_step(const struct rcx_request *r)
                              .type = RCX_UINT64,
                              .op = RCX_NO_OP,
                              .count = (size_t)r->comm->size,
-                             .internal = true};
+                             .role = RCX_CALL_FIRST_STEP};
 }
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "counts are sent as uint64");
 
@@ -118,7 +118,7 @@ static struct rcx_check_record record_of(const struct rcx_request *r)
 
     record.value[RCX_CHECK_NUMBER] = (int64_t)rcx_request_number(r);
     record.value[RCX_CHECK_COLLECTIVE] =
-        call->internal ? RCX_COLL_COUNT : (int64_t)call->coll;
+        rcx_call_is_users(call) ? (int64_t)call->coll : RCX_COLL_COUNT;
     record.value[RCX_CHECK_COUNT] = (int64_t)rcx_call_told(call);
     record.value[RCX_CHECK_COUNTS] =
         rcx_program_counts_hash(r->program, comm->size);

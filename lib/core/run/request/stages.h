@@ -20,7 +20,7 @@ static inline bool rcx_request_is_prologue(const struct rcx_request *r)
 /* Whether r is in its first step. */
 static inline bool rcx_request_is_first_step(const struct rcx_request *r)
 {
-    return rcx_call_is_first_step(&r->stage->program->call);
+    return r->stage->program->call.role == RCX_CALL_FIRST_STEP;
 }
 /* The first step has completed: continue with the call itself, for which all
  * lengths are known. Later starts begin there. */

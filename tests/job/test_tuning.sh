@@ -119,6 +119,11 @@ ok $? "--explain names the rule, and prices"
 run 0 env RCX_ORDER=canonical "$info" --explain allreduce -n 6 && prints '-  ring .*keeps order level same' \
     && run 0 env RCX_ALLREDUCE=tree "$info" --explain allreduce && prints 'tree, as RCX_ALLREDUCE prescribes it'
 ok $? "--explain gives the reason why an algorithm was excluded or chosen"
+run 0 "$info" --explain allreduce --exact --bytes 1M && prints 'combined at once' && prints '-  ring .*combines parts of the operands' \
+    && run 0 env RCX_ALLREDUCE=ring:segment=4K "$info" --explain allreduce --exact --bytes 1M && prints 'each chunk of 1024 elements' \
+    && prints 'allreduce of ranges, 16 bytes' && prints 'ring, as RCX_ALLREDUCE prescribes it' \
+    && run 0 "$info" --explain scan --exact && prints 'on integers, 131072 bytes' && prints '^  linear, by RCX'
+ok $? "--explain tells whether an exact sum has stages, and the method of each"
 run 2 "$info" --explain allsum && says 'allsum: no such collective.*; valid: .*allreduce'
 ok $? "--explain lists the collectives where it is asked for another"
 run 0 "$info" --explain allreduce --bytes 64K -n 4 --cores 2 --bound && prints '^  hierarchical.*by RCX.s rule' \

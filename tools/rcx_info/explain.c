@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/op/exact_vector.h"
+#include "core/run/object/program.h"
 #include "core/sched/price.h"
 
 enum { USAGE = 2, ALGOS = 128, ELEMENT = 4 }; /* ELEMENT: bytes of a float */
@@ -77,6 +79,8 @@ static struct offer offer_of(const struct rcx_algo *algo, struct rcx_shape s,
     memcpy(m.params, s.params, sizeof m.params);
     if (!isinf(o.seconds))
         rcx_method_print(&m, s.elem_bytes, o.text, sizeof o.text);
+    else if (s.at_once && !algo->at_once)
+        snprintf(o.text, sizeof o.text, "combines parts of the operands");
     else if (!rcx_algo_fits(algo, &s))
         snprintf(o.text, sizeof o.text, "needs %s", algo->needs);
     else if (rcx_algo_order(algo, &s) < needed)
@@ -126,9 +130,9 @@ static void print_own_rule(int line)
 
 static void print_reason(const struct rcx_config *config,
                          const struct rcx_shape *s,
+                         const struct rcx_method_spec *spec,
                          const struct rcx_method *chosen, rcx_order_t needed)
 {
-    const struct rcx_method_spec *spec = &config->spec[s->coll];
     struct rcx_method m;
     const struct rcx_rule *rule =
         rcx_method_by_rule(s, needed, &config->tuning, &m);
@@ -148,16 +152,62 @@ static void print_reason(const struct rcx_config *config,
     }
 }
 
-static void explain(const struct info_question *q,
-                    const struct rcx_config *config, const struct rcx_shape *s)
+/* Print the method of a call that needs an order level, and why. */
+static void print_choice(const struct rcx_config *config,
+                         const struct rcx_shape *s,
+                         const struct rcx_method_spec *spec, rcx_order_t needed)
 {
-    const bool reduces = rcx_colls[s->coll].reduces;
-    const rcx_order_t needed = reduces ? config->order : RCX_ORDER_LOOSE;
     struct rcx_method m;
     struct rcx_log log;
     char text[128];
 
     rcx_log_init(&log);
+    if (rcx_method_choose(s, needed, spec, &config->tuning, &log, &m) != RCX_OK)
+        return;
+    if (m.segment >= s->count)
+        m.segment = 0;
+    rcx_method_print(&m, s->elem_bytes, text, sizeof text);
+    printf("  %s, ", text);
+    print_reason(config, s, spec, &m, needed);
+}
+
+/* An exact sum in stages: the ranges of blocks of numbers, then the numbers as
+ * integers, of one word each if they are usual. */
+static void explain_stages(const struct rcx_config *config,
+                           const struct rcx_shape *s)
+{
+    enum { WORD = sizeof(int64_t), MEMBERS = 4 };
+    const size_t segment = rcx_exact_chunk(s->count, s->elem_bytes,
+                                           config->spec[s->coll].segment_bytes);
+    const size_t chunk = segment ? segment : s->count;
+    struct rcx_shape ranges = *s, numbers = *s;
+    struct rcx_method_spec preferred = config->spec[s->coll];
+
+    ranges.coll = RCX_COLL_ALLREDUCE;
+    ranges.elem_bytes = sizeof(int16_t);
+    ranges.count = MEMBERS * ((chunk + RCX_EXACT_BLOCK - 1) / RCX_EXACT_BLOCK);
+    numbers.elem_bytes = WORD;
+    numbers.count = chunk;
+    preferred.preferred = true;
+    preferred.segment_bytes = 0; /* of integers there are none */
+    printf("  in stages, for each chunk of %zu elements:\n"
+           "  an allreduce of ranges, %zu bytes:\n",
+           chunk, ranges.count * ranges.elem_bytes);
+    print_choice(config, &ranges, &rcx_method_any, RCX_ORDER_LOOSE);
+    printf("  and the call on integers, %zu bytes and more:\n",
+           numbers.count * WORD);
+    print_choice(config, &numbers, &preferred, RCX_ORDER_LOOSE);
+    print_offers(&numbers, RCX_ORDER_LOOSE);
+}
+
+static void explain(const struct info_question *q,
+                    const struct rcx_config *config, struct rcx_shape *s)
+{
+    const struct rcx_method_spec *spec = &config->spec[s->coll];
+    const bool reduces = rcx_colls[s->coll].reduces;
+    const rcx_order_t needed =
+        reduces && !q->is_exact ? config->order : RCX_ORDER_LOOSE;
+
     printf("%s of %zu byte%s on %d ranks, %d node%s with up to %d each%s%s\n",
            rcx_coll_name(s->coll), q->bytes,
            rcx_coll_has_blocks(s->coll) ? " a block" : "", q->ranks, q->nodes,
@@ -165,14 +215,15 @@ static void explain(const struct info_question *q,
            q->nodes > 1 ? rcx_nodes_linked(s->nodes)->most : q->ranks,
            reduces ? ", order level " : "",
            reduces ? rcx_order_name(needed) : "");
-    if (rcx_method_choose(s, needed, &config->spec[s->coll], &config->tuning,
-                          &log, &m) == RCX_OK) {
-        if (m.segment >= s->count)
-            m.segment = 0;
-        rcx_method_print(&m, s->elem_bytes, text, sizeof text);
-        printf("  %s, ", text);
-        print_reason(config, s, &m, needed);
+    s->at_once =
+        q->is_exact && reduces && rcx_algo_suits_at_once(s, spec->algo);
+    if (q->is_exact && reduces && q->ranks > 2 && !s->at_once) {
+        explain_stages(config, s);
+        return;
     }
+    if (s->at_once)
+        printf("  all operands of an element are combined at once:\n");
+    print_choice(config, s, spec, needed);
     print_offers(s, needed);
 }
 

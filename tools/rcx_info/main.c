@@ -37,7 +37,8 @@ static const char usage[] =
     "                     must run this\n"
     "  -e, --explain COLLECTIVE  the method that a call gets, and the prices of all\n"
     "                     others. The call: --bytes B of the vector or of a block\n"
-    "                     (64K), --ranks N (4), --nodes K (1), --scattered: ranks are\n"
+    "                     (64K) of floats, --exact: by an exact sum or average,\n"
+    "                     --ranks N (4), --nodes K (1), --scattered: ranks are\n"
     "                     dealt to nodes in turn, --cores C: cores that the ranks\n"
     "                     share, --bound: each rank is bound to one core, in turn,\n"
     "                     --per-socket N, --per-numa N, --per-cache N: ranks of each,\n"
@@ -444,6 +445,7 @@ static const struct option names[] = {
     {"launch", no_argument, NULL, 'l'},
     {"explain", required_argument, NULL, 'e'},
     {"bytes", required_argument, NULL, 'B'},
+    {"exact", no_argument, NULL, 'E'},
     {"ranks", required_argument, NULL, 'n'},
     {"nodes", required_argument, NULL, 'N'},
     {"scattered", no_argument, NULL, 'S'},
@@ -486,6 +488,7 @@ static int parse(int argc, char **argv, struct info_question *q)
         case 'X': q->per_socket = number_of("--per-socket", optarg); break;
         case 'Y': q->per_numa = number_of("--per-numa", optarg); break;
         case 'Z': q->per_cache = number_of("--per-cache", optarg); break;
+        case 'E': q->is_exact = true; break;
         case 'O': q->bound = true; break;
         case 'M': print_markdown(); exit(0);
         case 'h': fputs(usage, stdout); exit(0);

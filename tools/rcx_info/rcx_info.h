@@ -15,6 +15,7 @@
 struct info_question {
     const char *coll; /* NULL: no --explain */
     size_t bytes;     /* of the vector, or of a block */
+    bool is_exact;    /* the op is RCX_SUM_EXACT or RCX_AVG_EXACT */
     int ranks, nodes, cores;
     int per_socket, per_numa, per_cache; /* ranks of each; 0: one level */
     bool scattered; /* ranks are on nodes round-robin, not in blocks */

@@ -21,6 +21,8 @@ struct rank me;
 static void keep_error(rcx_log_level_t level, const char *text, void *arg)
 {
     (void)arg;
+    if (me.on_line)
+        me.on_line(text);
     if (level == RCX_LOG_ERROR && me.errors++ == 0)
         snprintf(me.error, sizeof me.error, "%s", text);
     if (level == RCX_LOG_WARN)

@@ -20,6 +20,8 @@ struct rank {
     int errors;        /* number of errors that RCX has logged */
     char error[512];   /* the first of them */
     char warning[256]; /* the last warning */
+    /* gets all log lines, if not NULL; set before rank_open() or later */
+    void (*on_line)(const char *text);
 };
 extern struct rank me;
 

@@ -12,6 +12,10 @@
  *           collectives, agreements and shrinks; the others go on
  *   stop    rank COUNT stops, is excluded, continues, and learns of it
  *   world   rank COUNT dies and the world is shrunk, without a deadline
+ *   exact   rank 1 dies in an exact sum; the others get an error, and go on
+ *           with right sums. COUNT is 1 to 4: it dies where it has the plan of
+ *           that stage (with RCX_LOG=debug); or 5 and more: after COUNT - 5
+ *           polls
  */
 #include <pthread.h>
 #include <signal.h>
@@ -284,6 +288,103 @@ static void run_world(int victim)
     rank_require(rcx_comm_free(&next), "rcx_comm_free");
 }
 
+/* ---- Exact sums ---------------------------------------------------------- */
+
+/* Two chunks of two stages, if sums have stages. */
+enum { STAGES = 4, EXACT_COUNT = (1 << 15) + 600, EXACT_VICTIM = 1 };
+
+static double term(int rank, size_t i)
+{
+    return rank == 0   ? 1e25
+           : rank == 2 ? -1e25
+                       : (double)(i % 1000) + 0.25 * rank;
+}
+
+/* Sum over all members of comm, which are those of the world that live. */
+static rcx_status_t sum_exactly(rcx_comm_t *comm, size_t count)
+{
+    static double in[EXACT_COUNT], out[EXACT_COUNT];
+    const bool is_world = rcx_comm_size(comm) == me.size;
+    rcx_status_t status;
+
+    for (size_t i = 0; i < count; i++)
+        in[i] = term(me.rank, i);
+    status = rcx_allreduce(in, out, count, RCX_FLOAT64, RCX_SUM_EXACT, comm);
+    for (size_t i = 0; i < count && status == RCX_OK; i++) {
+        rcx_exact64_t sum;
+        double x;
+
+        rcx_exact64_zero(&sum);
+        for (int rank = 0; rank < me.size; rank++) {
+            x = term(rank, i);
+            if (is_world || rank != EXACT_VICTIM)
+                rcx_exact64_add(&sum, &x, 1);
+        }
+        x = rcx_exact64_round(&sum);
+        if (memcmp(&x, &out[i], sizeof x) != 0)
+            rank_fail("element %zu is %a instead of %a", i, out[i], x);
+    }
+    return status;
+}
+
+static int stage_to_die_in, plans_of_stages;
+
+/* RCX tells the plan of a stage when the one before is complete. */
+static void die_in_stage(const char *text)
+{
+    if (strstr(text, " of an exact sum: ") &&
+        ++plans_of_stages == stage_to_die_in)
+        kill(getpid(), SIGKILL);
+}
+
+static void die_in_sum(rcx_comm_t *comm, int polls)
+{
+    static double in[EXACT_COUNT], out[EXACT_COUNT];
+    rcx_request_t *request;
+    int is_over;
+
+    for (size_t i = 0; i < EXACT_COUNT; i++)
+        in[i] = term(me.rank, i);
+    me.on_line = die_in_stage;
+    rank_require(rcx_iallreduce(in, out, EXACT_COUNT, RCX_FLOAT64,
+                                RCX_SUM_EXACT, comm, &request),
+                 "rcx_iallreduce");
+    for (int i = 0; i != polls; i++)
+        if (rcx_test(request, &is_over) != RCX_OK || is_over)
+            break;
+    if (polls < 0)
+        rank_fail("there was no stage %d", stage_to_die_in);
+    kill(getpid(), SIGKILL);
+}
+
+static void run_exact(int count)
+{
+    const bool in_stage = count <= STAGES;
+    rcx_comm_t *comm, *next;
+    rcx_status_t status;
+    int calls = 0;
+
+    rank_require(sum_exactly(me.world, 5), "an exact sum");
+    rank_require(rcx_comm_dup(me.world, &comm), "rcx_comm_dup");
+    stage_to_die_in = in_stage ? count : 0;
+    if (me.rank == EXACT_VICTIM)
+        die_in_sum(comm, in_stage ? -1 : count - STAGES - 1);
+    do
+        status = sum_exactly(comm, EXACT_COUNT);
+    while (status == RCX_OK && ++calls < 2);
+    if (status != RCX_ERR_PEER_FAILED && status != RCX_ERR_COMM_FAILED)
+        rank_fail("a sum with a dead rank: %s", rcx_status_string(status));
+    if (in_stage && calls > 0)
+        rank_fail("a sum was complete without all of its operands");
+    rank_require(rcx_comm_shrink(comm, LIMIT_NS, &next), "rcx_comm_shrink");
+    if (!check_same(comm, next))
+        rank_fail("a second rank has failed");
+    rank_require(sum_exactly(next, EXACT_COUNT), "an exact sum later");
+    rank_require(sum_exactly(next, 3), "a short exact sum later");
+    rank_require(rcx_comm_free(&comm), "rcx_comm_free");
+    rank_require(rcx_comm_free(&next), "rcx_comm_free");
+}
+
 int main(int argc, char **argv)
 {
     const int count = argc > 2 ? atoi(argv[2]) : 1;
@@ -301,6 +402,8 @@ int main(int argc, char **argv)
         run_deaths(count);
     else if (strcmp(argv[1], "stop") == 0)
         run_stop(count);
+    else if (strcmp(argv[1], "exact") == 0)
+        run_exact(count);
     else
         run_world(count);
     rank_require(rcx_finalize(&me.context), "rcx_finalize");

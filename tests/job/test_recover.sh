@@ -60,6 +60,19 @@ for victim in 0 1 3; do
 done
 expect 3 5 -x RCX_UCX_TLS=tcp,self -- stop 0
 
+# Deaths in exact sums: in each of their stages, of integers, of which a ring is
+# one of the algorithms; and at once.
+for way in "" "-x RCX_LANES=ucp" "-x RCX_LANES=ucp -x UCX_TLS=tcp,self"; do
+    read -ra options <<<"$way"
+    for stage in 1 2 3 4; do
+        expect 137 5 "${options[@]}" -x RCX_ALLREDUCE=ring -x RCX_LOG=debug -- exact $stage
+    done
+    for polls in 5 7 25 305; do
+        expect 137 5 "${options[@]}" -- exact $polls
+        expect 137 5 "${options[@]}" -x RCX_ALLREDUCE=ring -- exact $polls
+    done
+done
+
 # Deaths at random moments, alone or two at once, until few ranks are left.
 for ((seed = 1; seed <= $([ "$full" ] && echo 300 || echo 12); seed++)); do
     n=$((3 + seed % 8))

@@ -116,6 +116,20 @@ void try_reductions(const rcx::comm &c)
         out, rcx::sum, root, c);
 }
 
+/* The first and the last rank's numbers cancel; others have 1. */
+void try_exact(const rcx::comm &c)
+{
+    const double mine = rank == 0 ? 1e30 : rank == size - 1 ? -1e30 : 1;
+    const double sum = size == 1 ? mine : size - 2;
+    const std::vector<double> in(3, mine);
+    std::vector<double> out(3);
+
+    TRY(allreduce, out.assign(3, -1), out == std::vector<double>(3, sum), in,
+        out, rcx::sum_exact, c);
+    TRY(allreduce, out.assign(3, -1), out == std::vector<double>(3, sum / size),
+        in, out, rcx::avg_exact, c);
+}
+
 void try_scatters(const rcx::comm &c)
 {
     enum { N = 2 };
@@ -308,6 +322,7 @@ int main()
     rank = world.rank();
     size = world.size();
     try_reductions(world);
+    try_exact(world);
     try_scatters(world);
     try_gathers(world);
     try_exchanges(world);

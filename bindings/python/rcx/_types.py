@@ -30,6 +30,7 @@ class Op(enum.IntEnum):
     NO_OP = 270
     AVG = 271
     SUM_EXACT = 272
+    AVG_EXACT = 273
 
 
 class Datatype(enum.IntEnum):

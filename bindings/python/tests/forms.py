@@ -258,6 +258,18 @@ def groups(world):
         equal(x, [len(ranks)])
 
 
+def exact(world):
+    """The first and the last rank's numbers cancel; others have 1."""
+    p, me = world.size, world.rank
+    x = array.array("d", [1e30 if me == 0 else -1e30 if me == p - 1 else 1] * 3)
+    total = x[0] if p == 1 else p - 2
+    out = array.array("d", [-1] * 3)
+    world.allreduce(x, out, rcx.SUM_EXACT)
+    equal(out, [total] * 3)
+    world.allreduce(x, out, rcx.AVG_EXACT)
+    equal(out, [total / p] * 3)
+
+
 def ops(context, world):
     """User-defined ops, and their exceptions."""
 
@@ -365,6 +377,7 @@ def main():
         types(world)
         wrong(context, world)
         groups(world)
+        exact(world)
         ops(context, world)
         requests(world)
         threads(context, world)

@@ -7,37 +7,24 @@
  */
 #include "test.h"
 
-#include "core/base/heap.h"
-#include "core/base/log.h"
 #include "core/sched/algo.h"
 #include "core/sched/params.h"
+#include "support/built.h"
 
-enum { WINDOW = 1024 };
-
-static struct rcx_plan *write(struct rcx_builder *b,
-                              const struct rcx_algo *algo,
-                              const struct rcx_shape *s)
+/* Whether the rank combines what it should: nothing, if it owns no element. */
+static void check_rank(struct built *t, const struct rcx_algo *algo,
+                       const struct rcx_shape *s)
 {
     struct rcx_plan *plan;
 
-    rcx_builder_begin(b, s);
-    algo->build(b, s);
-    assert_int_equal(rcx_sched_finish(b, WINDOW, &plan), RCX_OK);
-    return plan;
-}
-
-/* Whether the rank combines what it should: nothing, if it owns no element. */
-static void check_rank(struct rcx_builder *b, const struct rcx_algo *algo,
-                       const struct rcx_shape *s)
-{
-    struct rcx_plan *plan = write(b, algo, s);
-
+    built_write(t, algo, s);
+    plan = built_finish(t);
     if (!rcx_plan_combines_at_once(plan, s->size))
         fail_msg("%s %s, p=%d, count %zu, root %d, alias %d: rank %d combines "
                  "parts of the operands",
                  rcx_coll_name(s->coll), algo->name, s->size, s->count, s->root,
                  (int)s->alias, s->rank);
-    rcx_heap_free(b->heap, plan);
+    rcx_heap_free(&t->heap, plan);
 }
 
 /* Blocks of other lengths, some empty: 0, 1, 2, 3, 0, ... */
@@ -49,7 +36,7 @@ static size_t fill_starts(size_t starts[], int size)
     return starts[size];
 }
 
-static void check_call(struct rcx_builder *b, const struct rcx_algo *algo,
+static void check_call(struct built *t, const struct rcx_algo *algo,
                        struct rcx_shape s)
 {
     size_t starts[RCX_AT_ONCE_OPERANDS + 1];
@@ -63,11 +50,11 @@ static void check_call(struct rcx_builder *b, const struct rcx_algo *algo,
         if (rcx_coll_has_blocks(s.coll) && form == 3)
             s.displs = starts;
         for (s.rank = 0; s.rank < s.size; s.rank++)
-            check_rank(b, algo, &s);
+            check_rank(t, algo, &s);
     }
 }
 
-static void check(struct rcx_builder *b, const struct rcx_algo *algo, int size)
+static void check(struct built *t, const struct rcx_algo *algo, int size)
 {
     struct rcx_shape s = {.coll = algo->coll,
                           .size = size,
@@ -84,29 +71,26 @@ static void check(struct rcx_builder *b, const struct rcx_algo *algo, int size)
             s.alias = (enum rcx_alias)alias;
             rcx_params_reset(algo, s.params);
             rcx_params_settle(algo, &s);
-            check_call(b, algo, s);
+            check_call(t, algo, s);
         }
     }
 }
 
 static void all_operands_are_combined_at_once(void **state)
 {
-    struct rcx_heap heap = RCX_HEAP_INIT;
-    struct rcx_builder b;
-    struct rcx_log log;
+    struct built t;
     int algos = 0;
 
     (void)state;
-    rcx_log_init(&log);
-    rcx_builder_init(&b, &heap, &log);
+    built_open(&t, NULL);
     for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++) {
         for (int p = 3; p <= RCX_AT_ONCE_OPERANDS && (*a)->at_once;
              p += p < 18 ? 1 : 23)
-            check(&b, *a, p);
+            check(&t, *a, p);
         algos += (*a)->at_once;
     }
     assert_true(algos > 0);
-    rcx_builder_free(&b);
+    assert_int_equal(built_close(&t), 0);
 }
 
 static void other_algorithms_do_not_fit(void **state)

@@ -10,6 +10,7 @@
 #include "core/sched/algo.h"
 #include "core/sched/params.h"
 #include "maps.h"
+#include "support/built.h"
 
 enum {
     NODES = TIMES(12, 8),
@@ -19,9 +20,7 @@ enum {
     LEADERS = 0
 };
 
-static struct rcx_heap heap = RCX_HEAP_INIT;
-static struct rcx_log lines;
-static struct rcx_builder builder;
+static struct built built;
 
 static const enum rcx_coll both[] = {RCX_COLL_ALLGATHER,
                                      RCX_COLL_REDUCE_SCATTER};
@@ -41,8 +40,8 @@ static void count(const struct rcx_shape *s, struct counts *c)
 {
     size_t far = 0, combined = 0, copied = 0;
 
-    for (uint32_t i = 0; i < builder.step_count; i++) {
-        const struct rcx_step *step = &builder.steps[i];
+    for (uint32_t i = 0; i < built.builder.step_count; i++) {
+        const struct rcx_step *step = &built.builder.steps[i];
 
         if (step->kind == RCX_STEP_SEND)
             far += s->nodes->node[s->rank] != s->nodes->node[step->peer]
@@ -65,7 +64,7 @@ static struct counts counts_of(enum rcx_coll coll, int nodes, int ranks,
 {
     const struct rcx_algo *algo = rcx_algo_find(coll, "hierarchical");
     const int p = nodes * ranks;
-    struct rcx_nodes *n = proof_map_new(&heap, map, p, ranks);
+    struct rcx_nodes *n = proof_map_new(&built.heap, map, p, ranks);
     struct rcx_shape s = {.coll = coll,
                           .size = p,
                           .count = block * (size_t)p,
@@ -79,12 +78,10 @@ static struct counts counts_of(enum rcx_coll coll, int nodes, int ranks,
     s.params[LEADERS] = leaders;
     assert_true(rcx_algo_fits(algo, &s));
     for (s.rank = 0; s.rank < p; s.rank++) {
-        rcx_builder_begin(&builder, &s);
-        algo->build(&builder, &s);
-        assert_ok(builder.status);
+        built_write(&built, algo, &s);
         count(&s, &c);
     }
-    rcx_nodes_free(&heap, n);
+    rcx_nodes_free(&built.heap, n);
     return c;
 }
 
@@ -165,7 +162,7 @@ static void leaders_of_an_alltoall_share_its_copies(void **state)
 static void nodes_must_be_of_one_size(void **state)
 {
     struct rcx_nodes *n =
-        proof_map_new(&heap, PROOF_MAP_BLOCKS, 7, 3); /* 3, 3, 1 */
+        proof_map_new(&built.heap, PROOF_MAP_BLOCKS, 7, 3); /* 3, 3, 1 */
 
     (void)state;
     assert_non_null(n);
@@ -182,22 +179,20 @@ static void nodes_must_be_of_one_size(void **state)
         s.params[LEADERS] = 3;
         assert_false(rcx_algo_fits(algo, &s));
     }
-    rcx_nodes_free(&heap, n);
+    rcx_nodes_free(&built.heap, n);
 }
 
-static int open_builder(void **state)
+static int open_built(void **state)
 {
     (void)state;
-    rcx_log_init(&lines);
-    rcx_builder_init(&builder, &heap, &lines);
+    built_open(&built, NULL);
     return 0;
 }
 
-static int close_builder(void **state)
+static int close_built(void **state)
 {
     (void)state;
-    rcx_builder_free(&builder);
-    return 0;
+    return built_close(&built);
 }
 
 int main(void)
@@ -210,5 +205,5 @@ int main(void)
         cmocka_unit_test(nodes_must_be_of_one_size),
     };
 
-    return cmocka_run_group_tests(tests, open_builder, close_builder);
+    return cmocka_run_group_tests(tests, open_built, close_built);
 }

@@ -12,12 +12,11 @@
 
 #include "core/sched/algo.h"
 #include "core/sched/params.h"
+#include "support/built.h"
 
 enum { EVERY = TIMES(130, 40), BLOCK = 3, AGGREGATION = 0 };
 
-static struct rcx_heap heap = RCX_HEAP_INIT;
-static struct rcx_log lines;
-static struct rcx_builder builder;
+static struct built built;
 
 /* What one rank's schedule has. */
 struct schedule {
@@ -43,11 +42,9 @@ static struct schedule schedule_of(enum rcx_coll coll, const char *name, int p,
     if (aggregation)
         s.params[AGGREGATION] = aggregation;
     rcx_params_settle(algo, &s);
-    rcx_builder_begin(&builder, &s);
-    algo->build(&builder, &s);
-    assert_ok(builder.status);
-    for (uint32_t i = 0; i < builder.step_count; i++) {
-        const struct rcx_step *step = &builder.steps[i];
+    built_write(&built, algo, &s);
+    for (uint32_t i = 0; i < built.builder.step_count; i++) {
+        const struct rcx_step *step = &built.builder.steps[i];
         const int ahead = (step->peer - s.rank + p) % p;
 
         if (step->kind != RCX_STEP_SEND)
@@ -58,7 +55,7 @@ static struct schedule schedule_of(enum rcx_coll coll, const char *name, int p,
         if (step->count > found.longest)
             found.longest = step->count;
     }
-    found.scratch = builder.scratch;
+    found.scratch = built.builder.scratch;
     return found;
 }
 
@@ -164,19 +161,17 @@ static void most_data_goes_to_near_ranks(void **state)
     }
 }
 
-static int open_builder(void **state)
+static int open_built(void **state)
 {
     (void)state;
-    rcx_log_init(&lines);
-    rcx_builder_init(&builder, &heap, &lines);
+    built_open(&built, NULL);
     return 0;
 }
 
-static int close_builder(void **state)
+static int close_built(void **state)
 {
     (void)state;
-    rcx_builder_free(&builder);
-    return 0;
+    return built_close(&built);
 }
 
 int main(void)
@@ -189,5 +184,5 @@ int main(void)
         cmocka_unit_test(most_data_goes_to_near_ranks),
     };
 
-    return cmocka_run_group_tests(tests, open_builder, close_builder);
+    return cmocka_run_group_tests(tests, open_built, close_built);
 }

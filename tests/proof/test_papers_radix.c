@@ -9,13 +9,12 @@
 
 #include "core/sched/algo.h"
 #include "core/sched/params.h"
+#include "support/built.h"
 
 enum { EVERY = TIMES(130, 72), BLOCK = 2, STEPS_MAX = 8 };
 enum { RADIX_OF_ALLREDUCE = 2, WHOLE = 1 << 20 };
 
-static struct rcx_heap heap = RCX_HEAP_INIT;
-static struct rcx_log lines;
-static struct rcx_builder builder;
+static struct built built;
 
 /* What one rank's schedule has, in elements; copies: but for those of the
  * rank's own block to its place. */
@@ -51,11 +50,9 @@ static struct schedule schedule_of(const struct rcx_algo *algo,
 
     rcx_params_settle(algo, s);
     assert_true(rcx_algo_fits(algo, s));
-    rcx_builder_begin(&builder, s);
-    algo->build(&builder, s);
-    assert_ok(builder.status);
-    for (uint32_t i = 0; i < builder.step_count; i++) {
-        const struct rcx_step *step = &builder.steps[i];
+    built_write(&built, algo, s);
+    for (uint32_t i = 0; i < built.builder.step_count; i++) {
+        const struct rcx_step *step = &built.builder.steps[i];
 
         if (step->kind == RCX_STEP_SEND) {
             found.messages++;
@@ -64,7 +61,7 @@ static struct schedule schedule_of(const struct rcx_algo *algo,
             found.copied += step->count;
         }
     }
-    found.scratch = builder.scratch;
+    found.scratch = built.builder.scratch;
     return found;
 }
 
@@ -256,19 +253,17 @@ static void cyclic_shifts_copy(void **state)
     }
 }
 
-static int open_builder(void **state)
+static int open_built(void **state)
 {
     (void)state;
-    rcx_log_init(&lines);
-    rcx_builder_init(&builder, &heap, &lines);
+    built_open(&built, NULL);
     return 0;
 }
 
-static int close_builder(void **state)
+static int close_built(void **state)
 {
     (void)state;
-    rcx_builder_free(&builder);
-    return 0;
+    return built_close(&built);
 }
 
 int main(void)
@@ -282,5 +277,5 @@ int main(void)
         cmocka_unit_test(cyclic_shifts_copy),
     };
 
-    return cmocka_run_group_tests(tests, open_builder, close_builder);
+    return cmocka_run_group_tests(tests, open_built, close_built);
 }

@@ -14,8 +14,9 @@
 #include "core/sched/params.h"
 #include "core/sched/segment.h"
 #include "core/sched/tuning.h"
+#include "support/built.h"
 
-enum { MILLION = 1 << 20, WINDOW = 1024, ATTEMPTS = 20 };
+enum { MILLION = 1 << 20, ATTEMPTS = 20 };
 
 struct limit {
     enum rcx_coll coll;
@@ -68,19 +69,7 @@ static double now_us(void)
     return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
-static struct rcx_plan *write(struct rcx_builder *b,
-                              const struct rcx_algo *algo,
-                              const struct rcx_shape *s)
-{
-    struct rcx_plan *plan;
-
-    rcx_builder_begin(b, s);
-    algo->build(b, s);
-    assert_int_equal(rcx_sched_finish(b, WINDOW, &plan), RCX_OK);
-    return plan;
-}
-
-static void check(const struct limit *limit, struct rcx_builder *b, int size,
+static void check(const struct limit *limit, struct built *t, int size,
                   int rank, struct extreme *largest)
 {
     const struct rcx_algo *algo = rcx_algo_find(limit->coll, limit->algo);
@@ -101,8 +90,12 @@ static void check(const struct limit *limit, struct rcx_builder *b, int size,
     assert_true(rcx_algo_fits(algo, &s));
     for (int i = 0; i < ATTEMPTS; i++) {
         const double start = now_us();
-        struct rcx_plan *plan = write(b, algo, &s);
-        const double us = now_us() - start;
+        struct rcx_plan *plan;
+        double us;
+
+        built_write(t, algo, &s);
+        plan = built_finish(t);
+        us = now_us() - start;
 
         if (plan->bytes >= limit->bytes)
             fail_msg("%s %s, p=%d: rank %d has %zu bytes in %u steps",
@@ -111,7 +104,7 @@ static void check(const struct limit *limit, struct rcx_builder *b, int size,
         least = us < least ? us : least;
         if (largest->bytes < plan->bytes)
             largest->bytes = plan->bytes;
-        rcx_heap_free(b->heap, plan);
+        rcx_heap_free(&t->heap, plan);
     }
     if (largest->us < least)
         largest->us = least;
@@ -120,13 +113,10 @@ static void check(const struct limit *limit, struct rcx_builder *b, int size,
 static void schedules_of_a_million_ranks_are_small(void **state)
 {
     static const int sizes[] = {3 << 18, MILLION, MILLION - 1};
-    struct rcx_heap heap = RCX_HEAP_INIT;
-    struct rcx_log log;
-    struct rcx_builder b;
+    struct built t;
 
     (void)state;
-    rcx_log_init(&log);
-    rcx_builder_init(&b, &heap, &log);
+    built_open(&t, NULL);
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
         struct extreme largest = {0, 0};
 
@@ -136,14 +126,13 @@ static void schedules_of_a_million_ranks_are_small(void **state)
                                  p / 2 - 1, p / 2, p - 2, p - 1};
 
             for (int r = 0; r < 9; r++)
-                check(&limits[i], &b, p, ranks[r], &largest);
+                check(&limits[i], &t, p, ranks[r], &largest);
         }
         print_message("# %s %s: %zu bytes, %.0f us\n",
                       rcx_coll_name(limits[i].coll), limits[i].algo,
                       largest.bytes, largest.us);
     }
-    rcx_builder_free(&b);
-    assert_int_equal(heap.live, 0);
+    assert_int_equal(built_close(&t), 0);
 }
 
 /* ---- Bounded memory ------------------------------------------------------ */
@@ -152,14 +141,14 @@ enum { RANKS = 64, BLOCK = 2 << 20 /* bytes, and elements */ };
 
 /* Return the scratch of all ranks for one segment; the largest of all
  * segments. */
-static size_t scratch_of(struct rcx_builder *b, const struct rcx_shape *gather,
+static size_t scratch_of(struct built *t, const struct rcx_shape *gather,
                          const struct rcx_method *m)
 {
     struct rcx_cutter cutter;
     struct rcx_row row;
     size_t largest = 0;
 
-    assert_int_equal(rcx_cutter_open(&cutter, b->heap, gather, m->segment),
+    assert_int_equal(rcx_cutter_open(&cutter, &t->heap, gather, m->segment),
                      RCX_OK);
     while (rcx_cutter_next(&cutter, &row)) {
         size_t sum = 0;
@@ -169,10 +158,10 @@ static size_t scratch_of(struct rcx_builder *b, const struct rcx_shape *gather,
             struct rcx_plan *plan;
 
             s.rank = rank;
-            rcx_row_build(b, m->algo, &s, &row);
-            assert_int_equal(rcx_sched_finish(b, WINDOW, &plan), RCX_OK);
+            rcx_row_build(&t->builder, m->algo, &s, &row);
+            plan = built_finish(t);
             sum += plan->scratch;
-            rcx_heap_free(b->heap, plan);
+            rcx_heap_free(&t->heap, plan);
         }
         largest = sum > largest ? sum : largest;
     }
@@ -184,7 +173,6 @@ static size_t scratch_of(struct rcx_builder *b, const struct rcx_shape *gather,
  * it. */
 static size_t scratch_at_once(const char *method, enum rcx_coll coll, int root)
 {
-    struct rcx_heap heap = RCX_HEAP_INIT;
     struct rcx_shape s = {.coll = coll,
                           .size = RANKS,
                           .root = root,
@@ -195,20 +183,17 @@ static size_t scratch_at_once(const char *method, enum rcx_coll coll, int root)
     struct rcx_method_spec spec;
     struct rcx_refusal refusal;
     struct rcx_method m;
-    struct rcx_log log;
-    struct rcx_builder b;
+    struct built t;
     size_t scratch;
 
-    rcx_log_init(&log);
-    rcx_builder_init(&b, &heap, &log);
+    built_open(&t, NULL);
     assert_true(rcx_method_parse(method, coll, &spec, &refusal));
     assert_int_equal(
-        rcx_method_choose(&s, RCX_ORDER_LOOSE, &spec, &no_rules, &log, &m),
+        rcx_method_choose(&s, RCX_ORDER_LOOSE, &spec, &no_rules, &t.log, &m),
         RCX_OK);
     memcpy(s.params, m.params, sizeof s.params);
-    scratch = scratch_of(&b, &s, &m);
-    rcx_builder_free(&b);
-    assert_int_equal(heap.live, 0);
+    scratch = scratch_of(&t, &s, &m);
+    assert_int_equal(built_close(&t), 0);
     return m.segment ? m.window * scratch : scratch;
 }
 

@@ -27,6 +27,14 @@ int built_close(struct built *t)
     return t->heap.live == 0 ? 0 : -1;
 }
 
+void built_write(struct built *t, const struct rcx_algo *algo,
+                 const struct rcx_shape *shape)
+{
+    rcx_builder_begin(&t->builder, shape);
+    algo->build(&t->builder, shape);
+    require_ok(t->builder.status);
+}
+
 struct rcx_plan *built_finish(struct built *t)
 {
     struct rcx_plan *plan;

@@ -4,7 +4,7 @@
 #ifndef RCX_TESTS_SUPPORT_BUILT_H
 #define RCX_TESTS_SUPPORT_BUILT_H
 
-#include "core/sched/schedule.h"
+#include "core/sched/algo.h"
 
 struct built {
     struct rcx_heap heap;
@@ -16,6 +16,9 @@ struct built {
 void built_open(struct built *t, const struct rcx_shape *shape);
 /* Returns 0, or -1 if memory is left: what a teardown returns. */
 int built_close(struct built *t);
+/* Write the schedule of algo for shape, and require that it succeeds. */
+void built_write(struct built *t, const struct rcx_algo *algo,
+                 const struct rcx_shape *shape);
 /* Finish the schedule. The caller frees the plan through the heap. */
 struct rcx_plan *built_finish(struct built *t);
 

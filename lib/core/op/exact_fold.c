@@ -10,69 +10,48 @@
 #include "core/op/exact_fold.h"
 
 #include "core/op/isa_level.h"
+#include "core/op/vectors.h"
 
 #include <float.h>
 #include <string.h>
 
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
-
-/* Bytes of a vector. */
-#if defined(__AVX512F__)
-#define WIDTH 64
-#elif defined(__AVX2__)
-#define WIDTH 32
-#else
-#define WIDTH 16
-#endif
-enum { LANES = WIDTH / 8 };
-
-typedef double vec_t __attribute__((vector_size(WIDTH)));
-typedef uint64_t bits_t __attribute__((vector_size(WIDTH)));
-/* In a user's memory. */
-typedef double doubles_t
-    __attribute__((vector_size(WIDTH), aligned(8), may_alias));
-typedef float floats_t
-    __attribute__((vector_size(WIDTH / 2), aligned(4), may_alias));
-
 /* A block in the making: S of each fold, sums, and what is wrong. */
 struct folding {
-    vec_t shift[RCX_FOLDS];
+    doubles_t shift[RCX_FOLDS];
     bits_t sums[RCX_FOLDS];
     bits_t beyond, rest;
 };
 
-static inline vec_t load_doubles(const char *at)
+static inline doubles_t load_doubles(const char *at)
 {
-    return *(const doubles_t *)at;
+    return *(const user_doubles_t *)at;
 }
 
-static inline vec_t load_floats(const char *at)
+static inline doubles_t load_floats(const char *at)
 {
-    return __builtin_convertvector(*(const floats_t *)at, vec_t);
+    return __builtin_convertvector(*(const user_floats_t *)at, doubles_t);
 }
 
 /* Take the multiples out of x; returns the rest. */
-static inline vec_t fold(struct folding *f, int k, vec_t x)
+static inline doubles_t fold(struct folding *f, int k, doubles_t x)
 {
-    const vec_t sum = x + f->shift[k];
+    const doubles_t sum = x + f->shift[k];
 
     f->sums[k] += (bits_t)sum;
     return x - (sum - f->shift[k]);
 }
 
 /* The first fold, in which x may be too large. */
-static inline vec_t fold_first(struct folding *f, vec_t x)
+static inline doubles_t fold_first(struct folding *f, doubles_t x)
 {
-    const vec_t sum = x + f->shift[0];
+    const doubles_t sum = x + f->shift[0];
 
     f->beyond |= (bits_t)sum ^ (bits_t)f->shift[0];
     f->sums[0] += (bits_t)sum;
     return x - (sum - f->shift[0]);
 }
 
-static inline void fold_number(struct folding *f, vec_t x, int folds)
+static inline void fold_number(struct folding *f, doubles_t x, int folds)
 {
     x = fold_first(f, x);
     for (int k = 1; k < folds; k++)
@@ -81,21 +60,21 @@ static inline void fold_number(struct folding *f, vec_t x, int folds)
 }
 
 #if defined(__AVX512F__)
-static inline vec_t product_rest(vec_t x, vec_t y, vec_t p)
+static inline doubles_t product_rest(doubles_t x, doubles_t y, doubles_t p)
 {
-    return (vec_t)_mm512_fmsub_pd((__m512d)x, (__m512d)y, (__m512d)p);
+    return (doubles_t)_mm512_fmsub_pd((__m512d)x, (__m512d)y, (__m512d)p);
 }
 #define HAVE_FMA
 #elif defined(__FMA__) && WIDTH == 32
-static inline vec_t product_rest(vec_t x, vec_t y, vec_t p)
+static inline doubles_t product_rest(doubles_t x, doubles_t y, doubles_t p)
 {
-    return (vec_t)_mm256_fmsub_pd((__m256d)x, (__m256d)y, (__m256d)p);
+    return (doubles_t)_mm256_fmsub_pd((__m256d)x, (__m256d)y, (__m256d)p);
 }
 #define HAVE_FMA
 #elif defined(__FP_FAST_FMA)
-static inline vec_t product_rest(vec_t x, vec_t y, vec_t p)
+static inline doubles_t product_rest(doubles_t x, doubles_t y, doubles_t p)
 {
-    vec_t rest;
+    doubles_t rest;
 
     for (int i = 0; i < LANES; i++)
         rest[i] = __builtin_fma(x[i], y[i], -p[i]);
@@ -107,10 +86,11 @@ static inline vec_t product_rest(vec_t x, vec_t y, vec_t p)
 #ifdef HAVE_FMA
 /* The rest of a product is below 2^-53 of it: the first fold leaves it as it
  * is. A product of numbers that are not 0 must not be 0. */
-static inline void fold_product(struct folding *f, vec_t x, vec_t y, int folds)
+static inline void fold_product(struct folding *f, doubles_t x, doubles_t y,
+                                int folds)
 {
-    vec_t p = x * y;
-    vec_t rest = product_rest(x, y, p);
+    doubles_t p = x * y;
+    doubles_t rest = product_rest(x, y, p);
 
     f->rest |= (bits_t)((p == 0) & (x != 0) & (y != 0));
     p = fold_first(f, p);
@@ -134,7 +114,7 @@ static inline void start(struct folding *f, int top, int folds)
 {
     memset(f, 0, sizeof *f);
     for (int k = 0; k < folds; k++)
-        f->shift[k] = (vec_t)((bits_t){0} + shift_bits(top, k));
+        f->shift[k] = (doubles_t)((bits_t){0} + shift_bits(top, k));
 }
 
 /* vectors: that were folded. In the inner folds of products of doubles, each

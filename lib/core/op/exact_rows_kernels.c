@@ -7,36 +7,9 @@
 #include "core/op/exact_bulk.h"
 #include "core/op/exact_rows.h"
 #include "core/op/isa_level.h"
+#include "core/op/vectors.h"
 
 #include <string.h>
-
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
-
-/* ---- Vectors ------------------------------------------------------------- */
-
-/* Bytes of a vector. */
-#if defined(__AVX512F__)
-#define WIDTH 64
-#elif defined(__AVX2__)
-#define WIDTH 32
-#else
-#define WIDTH 16
-#endif
-enum { LANES = WIDTH / 8 };
-
-typedef double doubles_t __attribute__((vector_size(WIDTH)));
-typedef float floats_t __attribute__((vector_size(WIDTH / 2)));
-typedef int64_t ints_t __attribute__((vector_size(WIDTH)));
-typedef uint64_t bits_t __attribute__((vector_size(WIDTH)));
-/* In memory of any alignment. */
-typedef double user_doubles_t
-    __attribute__((vector_size(WIDTH), aligned(8), may_alias));
-typedef float user_floats_t
-    __attribute__((vector_size(WIDTH / 2), aligned(4), may_alias));
-
-#define INLINE static inline __attribute__((always_inline))
 
 /* Whether any bit is set. */
 INLINE bool is_any(bits_t bits)

@@ -8,6 +8,10 @@
 #include "core/op/exact_term.h"
 #include "core/op/exact_vector.h"
 #include "core/op/isa_level.h"
+/* GCC 12 vectorises no conversion to double. SSE2 cannot shift numbers by
+ * different counts. */
+#define BASELINE_WIDTH 8
+#include "core/op/vectors.h"
 
 #include <string.h>
 
@@ -41,30 +45,9 @@ SCAN(double, uint64_t, int64_t, INT64_MAX)
 
 /* ---- Vectors ------------------------------------------------------------- */
 
-/* Bytes of a vector. GCC 12 vectorises no conversion to double. SSE2 cannot
- * shift numbers by different counts. */
-#if defined(__AVX512F__)
-#define WIDTH 64
-#elif defined(__AVX2__)
-#define WIDTH 32
-#else
-#define WIDTH 8
-#endif
-enum { LANES = WIDTH / 8 };
-
-typedef double doubles_t __attribute__((vector_size(WIDTH)));
-typedef float floats_t __attribute__((vector_size(WIDTH / 2)));
-typedef int64_t ints_t __attribute__((vector_size(WIDTH)));
-typedef uint64_t bits_t __attribute__((vector_size(WIDTH)));
 /* In memory of any alignment. */
 typedef int64_t words_t
     __attribute__((vector_size(WIDTH), aligned(8), may_alias));
-typedef double user_doubles_t
-    __attribute__((vector_size(WIDTH), aligned(8), may_alias));
-typedef float user_floats_t
-    __attribute__((vector_size(WIDTH / 2), aligned(4), may_alias));
-
-#define INLINE static inline __attribute__((always_inline))
 
 /* 2^exponent, normal numbers. */
 INLINE doubles_t powers_of_two(ints_t exponent)

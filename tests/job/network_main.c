@@ -7,7 +7,6 @@
  *     RANK is killed MS milliseconds after it begins to open its context. The
  *     others end: they cannot open theirs, or go on without RANK.
  */
-#include <errno.h>
 #include <pthread.h>
 #include <rcx/rcx.h>
 #include <signal.h>
@@ -91,7 +90,7 @@ static int go_on(rcx_comm_t *world)
     return EXIT_SUCCESS;
 }
 
-static int dies(int rank, const rcx_params_t *params)
+static int dies(int rank)
 {
     const char *mine = getenv("PMIX_RANK");
     pthread_t thread;
@@ -99,7 +98,7 @@ static int dies(int rank, const rcx_params_t *params)
 
     if (mine && atoi(mine) == rank)
         pthread_create(&thread, NULL, die, NULL);
-    if (rcx_init(params, &context) != RCX_OK)
+    if (rcx_init(NULL, &context) != RCX_OK)
         return EXIT_SUCCESS;
     return go_on(rcx_world(context)); /* the job ends without rcx_finalize() */
 }
@@ -111,7 +110,7 @@ int main(int argc, char **argv)
 
     if (argc == 4 && strcmp(argv[1], "dies") == 0) {
         dies_after_ms = strtol(argv[3], NULL, 10);
-        return dies(atoi(argv[2]), NULL);
+        return dies(atoi(argv[2]));
     }
     if (argc != 2 || strcmp(argv[1], "methods") != 0)
         return 2;

@@ -377,9 +377,9 @@ static rcx_status_t tune(struct tune_job *job)
  * blocks together are longer than --max. */
 static size_t most_bytes(const struct tune_options *o, int size)
 {
-    size_t most = o->most > TUNE_LONG ? o->most : TUNE_LONG;
+    const size_t blocks = o->least * (size_t)size;
 
-    return most > o->least * (size_t)size ? most : o->least * (size_t)size;
+    return o->most > blocks ? o->most : blocks;
 }
 
 static rcx_status_t open_job(struct tune_job *job)

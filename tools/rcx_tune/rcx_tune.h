@@ -21,8 +21,7 @@ enum {
     TUNE_CANDIDATES = 192,
     TUNE_ROUNDS = 32,
     TUNE_SIZES = 64,
-    TUNE_METHOD = 128,
-    TUNE_LONG = 1 << 20 /* bytes of the long message between nodes */
+    TUNE_METHOD = 128
 };
 
 struct tune_options {

@@ -179,26 +179,37 @@ static int first_elsewhere(const struct rcx_nodes *nodes)
     return rank;
 }
 
-/* The word of this rank. Only rank 0's has prices, unless a message failed. */
-static uint64_t measure(struct rcx_context *context, int other)
+static struct rcx_link beyond(const struct rcx_machine *near, double alpha,
+                              double beta)
+{
+    return (struct rcx_link){alpha > near->alpha ? alpha - near->alpha : 0,
+                             beta > near->beta ? beta - near->beta : 0};
+}
+
+rcx_status_t rcx_network_time(struct rcx_context *context, struct rcx_link *far)
 {
     const int rank = context->boot->rank;
-    const struct rcx_machine *near = &context->machine;
+    const int other = first_elsewhere(rcx_nodes_linked(context->nodes));
     struct pair p = {.comm = context->internal, .peer = rank ? 0 : other};
     double alpha = 0, beta = 0;
-    rcx_status_t status = RCX_ERR_NOMEM;
+    rcx_status_t status;
 
     if (rank != 0 && rank != other)
-        return UINT64_MAX;
+        return RCX_OK;
     p.buffer = rcx_heap_zalloc(&context->heap, LONGEST);
-    if (p.buffer)
-        status = rank ? echo(&p) : time_network(&p, &alpha, &beta);
+    if (!p.buffer)
+        return rcx_fail(&context->log, RCX_ERR_NOMEM,
+                        "no memory to measure the network");
+    status = rank ? echo(&p) : time_network(&p, &alpha, &beta);
     rcx_heap_free(&context->heap, p.buffer);
-    if (rank != 0 || status != RCX_OK)
-        return UINT64_MAX;
-    return UINT64_MAX << 2 * BITS |
-           power_of(alpha - near->alpha, alpha_unit) << ALPHA |
-           power_of(beta - near->beta, beta_unit) << BETA;
+    *far = beyond(&context->machine, alpha, beta);
+    return status;
+}
+
+static uint64_t word_of(const struct rcx_link *far)
+{
+    return UINT64_MAX << 2 * BITS | power_of(far->alpha, alpha_unit) << ALPHA |
+           power_of(far->beta, beta_unit) << BETA;
 }
 
 static bool is_near(double a, double b)
@@ -206,7 +217,7 @@ static bool is_near(double a, double b)
     return a < 4 * b && b < 4 * a;
 }
 
-static void tell(struct rcx_context *context, int other, double ms)
+static void tell(struct rcx_context *context, double ms)
 {
     const struct rcx_link *is = &context->machine.link[RCX_LEVEL_NODE];
     const struct rcx_link *usual =
@@ -217,7 +228,8 @@ static void tell(struct rcx_context *context, int other, double ms)
     rcx_info(&context->log,
              "the network between ranks 0 and %d: "
              "far-alpha=%.3gus,far-beta=%.3gns, measured in %.1f ms",
-             other, 1e6 * is->alpha, 1e9 * is->beta, ms);
+             first_elsewhere(rcx_nodes_linked(context->nodes)), 1e6 * is->alpha,
+             1e9 * is->beta, ms);
     if (!is_near(is->alpha, usual->alpha) || !is_near(is->beta, usual->beta))
         rcx_info(&context->log,
                  "reductions whose bits depend on the algorithm are chosen for "
@@ -232,14 +244,17 @@ rcx_status_t rcx_network_measure(struct rcx_context *context)
     const struct rcx_nodes *nodes = rcx_nodes_linked(context->nodes);
     const uint64_t begin_ns = rcx_now_ns();
     struct rcx_link *far = &context->machine.link[RCX_LEVEL_NODE];
+    struct rcx_link here;
     rcx_status_t status;
-    uint64_t word;
-    int other;
+    uint64_t word = UINT64_MAX; /* but for rank 0, or if a message failed */
 
     if (!nodes || !context->config.measures_network)
         return RCX_OK;
-    other = first_elsewhere(nodes);
-    word = measure(context, other);
+    status = rcx_network_time(context, &here);
+    if (status == RCX_ERR_NOMEM)
+        return status;
+    if (status == RCX_OK && context->boot->rank == 0)
+        word = word_of(&here);
     status =
         rcx_comm_agree(context->internal, &word, context->config.timeout_ns);
     context->is_told = false; /* the user has seen no error */
@@ -247,6 +262,6 @@ rcx_status_t rcx_network_measure(struct rcx_context *context)
         return status;
     far->alpha = seconds_of(word >> ALPHA & UNKNOWN, alpha_unit);
     far->beta = seconds_of(word >> BETA & UNKNOWN, beta_unit);
-    tell(context, other, 1e-6 * (double)(rcx_now_ns() - begin_ns));
+    tell(context, 1e-6 * (double)(rcx_now_ns() - begin_ns));
     return RCX_OK;
 }

@@ -6,10 +6,18 @@
 #include "core/run/context/context.h"
 
 /*
+ * Collective over the job, on several nodes. On rank 0, store in *far what a
+ * message and a byte cost more to another node than within one. An error is
+ * that of a message, and logged.
+ */
+rcx_status_t rcx_network_time(struct rcx_context *context,
+                              struct rcx_link *far);
+
+/*
  * Where there are several nodes and nothing prescribes prices, set those of
  * context->machine between nodes. Collective over the job. All ranks get the
  * same, whatever fails: those of the configuration stay if nothing could be
- * measured. An error is that of the agreement, and logged.
+ * measured. An error is that of the agreement, or RCX_ERR_NOMEM, and logged.
  */
 rcx_status_t rcx_network_measure(struct rcx_context *context);
 

@@ -443,6 +443,10 @@ typedef struct rcx_params {
  * rank is missing, stops, dies, occurs twice or has another size, all ranks
  * that have come get the same error, whose message names that rank.
  *
+ * Where there are several nodes, the network between two of them is measured,
+ * and the call waits for all ranks that live. RCX_MACHINE tells the network
+ * instead. What is measured changes no result (guarantee O9).
+ *
  * RCX_ERR_ARG     params is malformed
  * RCX_ERR_CONFIG  an RCX_ variable has a value that is not valid, here or on
  *                 another rank, or ranks' values do not go together
@@ -452,6 +456,7 @@ typedef struct rcx_params {
  *                 a rank occurs twice, or sizes differ
  * RCX_ERR_TIMEOUT not all processes came in time
  * RCX_ERR_PEER_FAILED  with an id or RCX_ROOT: another process ended meanwhile
+ * RCX_ERR_EXCLUDED  on several nodes: the others take this rank for failed
  * RCX_ERR_TRANSPORT, RCX_ERR_NOMEM
  */
 RCX_API rcx_status_t rcx_init(const rcx_params_t *params,

@@ -6,6 +6,7 @@
  */
 #include "stop.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "far.h"
@@ -15,8 +16,9 @@
  * coarray, its own record has the number of collectives that it has begun.
  * Counts those of the initial team only. */
 struct stop {
-    uint64_t entered; /* collectives begun, plus 1; 0: it has not stopped */
-    uint64_t syncs;   /* sync images with the image that has the record */
+    uint64_t entered;  /* collectives begun, plus 1; 0: it has not stopped */
+    uint64_t syncs;    /* sync images with the image that has the record */
+    uint64_t is_known; /* 1: another image knows that it has stopped */
 };
 static struct caf_coarray stops; /* a struct stop for each image */
 static uint64_t *syncs;          /* number of sync images with each image */
@@ -45,10 +47,17 @@ static const struct stop *stop_of(int rank)
     return (const struct stop *)stops.memory + rank;
 }
 
-bool caf_has_stopped(int rank)
+static bool has_record_of(int rank)
 {
     return stops.memory && rank != caf_me() &&
            __atomic_load_n(&stop_of(rank)->entered, __ATOMIC_SEQ_CST) > 0;
+}
+
+bool caf_has_stopped(int rank)
+{
+    return has_record_of(rank) ||
+           (stops.memory &&
+            __atomic_load_n(&stop_of(rank)->is_known, __ATOMIC_SEQ_CST) > 0);
 }
 
 bool caf_any_stopped(void)
@@ -64,7 +73,7 @@ bool caf_waits_for_stopped(void)
     for (int i = 0;
          caf_team() == caf_initial() && i < rcx_comm_size(caf_initial()->comm);
          i++)
-        if (caf_has_stopped(i) && stop_of(i)->entered <= caf_initial()->entered)
+        if (has_record_of(i) && stop_of(i)->entered <= caf_initial()->entered)
             return true;
     return false;
 }
@@ -83,13 +92,38 @@ void caf_note_sync(int rank)
 
 bool caf_has_left(int rank)
 {
-    return caf_has_stopped(rank) && stop_of(rank)->syncs < syncs[rank];
+    return has_record_of(rank) && stop_of(rank)->syncs < syncs[rank];
 }
 
+/* Tell rank that the image stopped has stopped. */
+static void tell_known(int rank, int stopped)
+{
+    const uint64_t known = 1,
+                   address = stops.addresses[rank] +
+                             (uint64_t)stopped * sizeof(struct stop) +
+                             offsetof(struct stop, is_known);
+    const struct caf_section there = {.base = address, .element = sizeof known};
+    uint64_t *here = (uint64_t *)caf_near(rank, address, sizeof known);
+
+    if (here)
+        __atomic_store_n(here, known, __ATOMIC_SEQ_CST);
+    else
+        caf_far_put(rank, &there, (const char *)&known);
+}
+
+/* The record of a stopped image may reach an image later than this image's own,
+ * so say first which images have stopped. */
 void caf_give_up(void)
 {
-    if (!has_given_up)
-        rcx_comm_abort(caf_initial()->comm);
+    const int n = rcx_comm_size(caf_initial()->comm);
+
+    if (has_given_up)
+        return;
+    for (int stopped = 0; stopped < n; stopped++)
+        for (int i = 0; has_record_of(stopped) && i < n; i++)
+            if (i != caf_me() && i != stopped && !caf_has_failed(i))
+                tell_known(i, stopped);
+    rcx_comm_abort(caf_initial()->comm);
     has_given_up = true;
 }
 
@@ -97,7 +131,7 @@ void caf_give_up(void)
 
 static void tell_stop_to(int rank)
 {
-    const struct stop mine = {caf_initial()->entered + 1, syncs[rank]};
+    const struct stop mine = {caf_initial()->entered + 1, syncs[rank], 1};
     const uint64_t address =
         stops.addresses[rank] + (uint64_t)caf_me() * sizeof mine;
     const struct caf_section there = {.base = address, .element = sizeof mine};

@@ -47,7 +47,7 @@ static void add_messages(const struct simulation *s, const double *ends,
 
 static void sum_rounds(const struct links *l, struct rcx_crossing *across)
 {
-    *across = (struct rcx_crossing){0, 0};
+    *across = (struct rcx_crossing){0};
     for (int k = 0; k < l->rounds; k++) {
         double most = 0;
 

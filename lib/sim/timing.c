@@ -432,3 +432,36 @@ double *simulation_ends_between(struct simulation *s,
     return ends_of(&(struct clock){
         .s = s, .prices = &round, .price_count = 1, .far = nodes});
 }
+
+/* ---- Loads --------------------------------------------------------------- */
+
+static void raise_to(double *most, double x)
+{
+    *most = x > *most ? x : *most;
+}
+
+struct simulation_loads simulation_loads(const struct simulation *s)
+{
+    struct simulation_loads loads = {0, 0, 0};
+
+    for (int r = 0; r < s->size; r++) {
+        const struct rcx_plan *plan = s->ranks[r].plan;
+        double messages[2] = {0, 0}, elements[2] = {0, 0};
+
+        for (uint32_t i = 0; i < plan->step_count; i++) {
+            const struct rcx_step *step = &plan->steps[i];
+            const int side = step->kind == RCX_STEP_RECV;
+
+            if (!rcx_step_is_message(step->kind))
+                continue;
+            messages[side]++;
+            elements[side] += (double)step->count;
+        }
+        loads.messages += messages[0];
+        for (int side = 0; side < 2; side++) {
+            raise_to(&loads.rounds, messages[side]);
+            raise_to(&loads.volume, elements[side]);
+        }
+    }
+    return loads;
+}

@@ -37,6 +37,14 @@ bool simulation_clock(struct simulation *s, struct rcx_cost *cost_p);
 bool simulation_clock_in_node(struct simulation *s, double *rounds_p,
                               double *volume_p);
 
+/* What ranks send and receive, whenever it is. */
+struct simulation_loads {
+    double messages; /* sent by all ranks */
+    double rounds;   /* most that a rank sends, or receives: messages */
+    double volume;   /* elements */
+};
+struct simulation_loads simulation_loads(const struct simulation *s);
+
 /* Compute the time of the slowest rank on machine. False: as above. */
 bool simulation_time(struct simulation *s, const struct rcx_machine *machine,
                      enum simulation_mode mode, double *time_p);

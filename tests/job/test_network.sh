@@ -21,7 +21,7 @@ nodes=("$rcxrun" -n 4 --nodes 4 -x RCX_TUNING="$folder/rules")
 says() { grep -q -e "$1" "$err"; }
 says_nothing() { [ ! -s "$err" ]; }
 prints() { grep -qx -e "$1" "$out"; }
-measured='^rcx info: \[0\] the network between ranks 0 and 1: far-alpha=[0-9.e+]*us,far-beta=[0-9.e+]*ns, measured in'
+measured='^rcx info: \[0\] the network between ranks 0 and 1: far-alpha=[0-9.e+]*us,far-beta=[0-9.e+]*ns,far-tell=[0-9.e+]*us, measured in'
 
 run 0 "${nodes[@]}" -x RCX_LOG=info "$main" methods && [ "$(grep -c "$measured" "$err")" -eq 1 ] \
     && [ "$(grep -c 'the network between' "$err")" -eq 1 ]
@@ -66,13 +66,13 @@ if "$cluster" 2 none true >"$folder/skipped" 2>&1; then
     on none "${all[@]}" && says "$measured" && cp "$out" "$folder/fast" && on 10mbit "${all[@]}" && says "$measured" \
         && cp "$out" "$folder/slow"
     ok $? "the network of emulated nodes is measured"
-    beta=$(sed -n 's/.*far-beta=\([0-9.e+]*\)ns, measured.*/\1/p' "$err")
+    beta=$(sed -n 's/.*between ranks.*far-beta=\([0-9.e+]*\)ns,far-tell.*/\1/p' "$err")
     awk -v beta="$beta" 'BEGIN { exit !(beta >= 400 && beta <= 1700) }'
     ok $? "at 10 Mbit/s a byte takes 800 ns, within a factor of 2: $beta"
     cp "$folder/slow" "$out"
     float=$(sed -n 's/^float64 //p' "$folder/fast")
     prints "float64 $float" && ! prints "int64 $float" && ! prints "max $float" \
-        && says 'reductions whose bits depend on the algorithm are chosen for far-alpha=20us,far-beta=8ns'
+        && says 'reductions whose bits depend on the algorithm are chosen for far-alpha=20us,far-beta=8ns,far-tell=5us'
     ok $? "sums of floating-point numbers have one method on both, others that of the network, and the log says why"
     on 10mbit env RCX_ORDER=canonical "${all[@]}" && cp "$out" "$folder/slow" \
         && on 10mbit env RCX_ORDER=canonical RCX_MACHINE=usual "${all[@]}" && cp "$out" "$folder/usual" \

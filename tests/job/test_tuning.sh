@@ -75,7 +75,7 @@ run 0 "$rcxrun" -n 4 --nodes 2 "$tune" -o "$file" -c allreduce,barrier "${quick[
 ok $? "rules for other jobs stay"
 machine=$(head -n 1 "$file")
 run 0 "$rcxrun" -n 4 --nodes 2 "$tune" -o "$file" -c allreduce --svg "$folder/map.svg" "${quick[@]}" \
-    && grep -qxE 'machine far-alpha=[0-9.]+us far-beta=[0-9.]+ns' <<<"$machine" \
+    && grep -qxE 'machine far-alpha=[0-9.]+us far-beta=[0-9.]+ns far-tell=[0-9.]+us' <<<"$machine" \
     && [ "$(grep '^machine' "$file")" = "$machine" ]
 ok $? "the file begins with what messages between nodes take"
 method=$(sed -n 's/^allreduce ranks=4 nodes=2 per-node=2 \(bytes=[^ ]* \)*//p' "$file" | head -n 1)
@@ -90,7 +90,7 @@ run 0 "$rcxrun" -n 3 "$tune" -o "$folder/variants" -c bcast --min 64K --max 64K 
 ok $? "parameters that are not the usual ones are tried, too"
 # Values of parameters are chosen by prices, so rcx_sim has those of the run.
 run 0 "$rcxrun" -n 4 --nodes 2 -x RCX_MACHINE=usual "$tune" --times "$folder/times" -c allgather,bcast "${quick[@]}" --min 16K --max 16K \
-    && says_nothing && head -n 1 "$folder/times" | grep -qxE 'machine far-alpha=[0-9.]+us far-beta=[0-9.]+ns' \
+    && says_nothing && head -n 1 "$folder/times" | grep -qxE 'machine far-alpha=[0-9.]+us far-beta=[0-9.]+ns far-tell=[0-9.]+us' \
     && grep -qE '^allgather 4 2 blocks [0-9]+ 16384 [0-9.]+ [a-z_]+$' "$folder/times" \
     && [ "$(grep -c ' 16384 ' "$folder/times")" -ge 10 ] \
     && { "$sim" regret --usual --times "$folder/times" || true; } | grep -q '^2 points, 0 without'

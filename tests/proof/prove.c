@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Proves one case (prove.h): runs the simulated call in several orders of
- * arrival, checks every element and all memory after each run, and compares the
- * simulator's clock with the algorithm's cost. case.c makes the call.
+ * arrival, and checks every element and all memory after each run. case.c makes
+ * the call; prove_cost.c checks the cost.
  */
-#include "prove.h"
+#include "prove_state.h"
 
 #include <stdarg.h>
 #include <string.h>
-
-#include "sim/links.h"
-#include "sim/timing.h"
-#include "core/sched/params.h"
-#include "memory.h"
 
 enum { ALL_LATE = 64 /* ranks; in larger barriers, only some are late */ };
 
@@ -20,24 +15,6 @@ static const char *const order_names[] = {"LOOSE", "SAME", "RANK", "UNIFORM",
                                           "CANONICAL"};
 
 /* ---- A proof in progress ------------------------------------------------- */
-
-struct proof {
-    const struct proof_case *c;
-    const struct proof_options *o;
-    struct proof_report *report;
-    struct simulated_call call;
-    struct simulation s;
-    struct proof_target target;
-    size_t first_count;  /* elements of the first rank's result */
-    uint64_t *first_run; /* hashes of the first run's results, by rank */
-    uint64_t seed;       /* of the current run */
-    enum simulated_sends sends;
-};
-
-static bool is_barrier(const struct proof *p)
-{
-    return !rcx_coll_has_data(p->c->algo->coll);
-}
 
 /* Print the case, which is the first line of a failure. */
 static size_t describe_case(const struct proof *p)
@@ -64,8 +41,7 @@ static size_t describe_case(const struct proof *p)
         (unsigned long long)p->seed, sends[p->sends]);
 }
 
-__attribute__((format(printf, 2, 3))) static bool fail(struct proof *p,
-                                                       const char *format, ...)
+bool proof_fail(struct proof *p, const char *format, ...)
 {
     const size_t at = describe_case(p);
     va_list args;
@@ -159,7 +135,7 @@ static bool spell(struct proof *p, int rank, size_t i, const char *why)
 
     if (!proof_memory_open(&m, &p->s, &proof_words)) {
         p->s.lacks_memory = false; /* it is wrong, spelled out or not */
-        return fail(p, "%s", why);
+        return proof_fail(p, "%s", why);
     }
     proof_memory_fill(&m);
     run_with(p, &proof_words, -1, &early);
@@ -168,12 +144,12 @@ static bool spell(struct proof *p, int rank, size_t i, const char *why)
     proof_word_print(&word, got);
     proof_word_print(&tree, wanted);
     proof_memory_close(&m);
-    return fail(p,
-                "rank %d, element %zu: %s\n"
-                "  got:      %s%s\n  the tree: %s",
-                rank, i, why, got,
-                word.index == (int64_t)e.index ? "" : " of another element",
-                wanted);
+    return proof_fail(
+        p,
+        "rank %d, element %zu: %s\n"
+        "  got:      %s%s\n  the tree: %s",
+        rank, i, why, got,
+        word.index == (int64_t)e.index ? "" : " of another element", wanted);
 }
 
 static bool fail_element(struct proof *p, int rank, size_t i,
@@ -181,8 +157,9 @@ static bool fail_element(struct proof *p, int rank, size_t i,
 {
     if (p->c->size <= PROOF_WORD_SIZE_MAX)
         return spell(p, rank, i, why);
-    return fail(p, "rank %d, element %zu: %s (%u operands from rank %d on)",
-                rank, i, why, a->operands, a->lo);
+    return proof_fail(p,
+                      "rank %d, element %zu: %s (%u operands from rank %d on)",
+                      rank, i, why, a->operands, a->lo);
 }
 
 /* Whether element i of the first rank combines the same operands. Then its bits
@@ -271,10 +248,10 @@ static bool prove_run(struct proof *p, struct proof_memory *m)
 
     proof_memory_fill(m);
     if (!run_with(p, m->op, -1, &early))
-        return fail(p, "%s", p->s.text);
+        return proof_fail(p, "%s", p->s.text);
     if (!proof_memory_check(m, text, sizeof text))
-        return fail(p, "%s", text);
-    return is_barrier(p) || check_results(p, m);
+        return proof_fail(p, "%s", text);
+    return proof_is_barrier(p) || check_results(p, m);
 }
 
 /* ---- Barriers ------------------------------------------------------------ */
@@ -293,10 +270,10 @@ static bool prove_no_rank_leaves_early(struct proof *p, struct proof_memory *m)
 
         proof_memory_fill(m);
         if (!run_with(p, m->op, late, &early))
-            return fail(p, "%s", p->s.text);
+            return proof_fail(p, "%s", p->s.text);
         if (early > 0)
-            return fail(p, "%d ranks leave before rank %d has come", early,
-                        late);
+            return proof_fail(p, "%d ranks leave before rank %d has come",
+                              early, late);
     }
     return true;
 }
@@ -320,207 +297,13 @@ static bool check_agreement(struct proof *p)
         const struct rcx_shape *s = &p->s.ranks[r].shape;
 
         if (!rcx_algo_fits(algo, s))
-            return fail(p, "rank %d does not think that it fits", r);
+            return proof_fail(p, "rank %d does not think that it fits", r);
         if (rcx_algo_order(algo, s) != p->report->stated)
-            return fail(p, "ranks state different orders");
+            return proof_fail(p, "ranks state different orders");
         if (!same_cost(algo->cost(s), algo->cost(first)))
-            return fail(p, "ranks state different costs");
+            return proof_fail(p, "ranks state different costs");
     }
     return true;
-}
-
-static size_t round_up(size_t count, size_t unit)
-{
-    return (count + unit - 1) / unit * unit;
-}
-
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-static struct rcx_cost largest_cost(struct rcx_cost a, struct rcx_cost b)
-{
-    return (struct rcx_cost){.rounds = larger(a.rounds, b.rounds),
-                             .volume = larger(a.volume, b.volume),
-                             .combines = larger(a.combines, b.combines)};
-}
-
-/* Return the cost if every block is as long as the longest. Algorithms divide
- * the vector into a block per rank, or per rank of the largest power of two. */
-static struct rcx_cost cost_bound(const struct proof *p)
-{
-    const struct rcx_algo *algo = p->c->algo;
-    const struct rcx_shape *given = &p->call.shape;
-    const struct rcx_blocks blocks = rcx_blocks_of(given);
-    struct rcx_shape s = *given;
-    struct rcx_cost bound = algo->cost(&s);
-
-    /* Parts of a share may be an element longer than others, in each round and
-     * for each rank, in both directions. */
-    if (given->nodes) {
-        bound.volume += 2 * (bound.rounds + s.size);
-        bound.combines += 2 * (bound.rounds + s.size);
-        return bound;
-    }
-    s.displs = NULL;
-    s.count = rcx_blocks_largest(&blocks) * (size_t)s.size;
-    bound = largest_cost(bound, algo->cost(&s));
-    if (given->displs)
-        return bound;
-    s.count = round_up(given->count, (size_t)rcx_pow2_floor(s.size));
-    return largest_cost(bound, algo->cost(&s));
-}
-
-/* Return how many blocks the parameter "blocks" of the algorithm asks for; 1:
- * there is no such parameter. */
-static size_t blocks_asked(const struct proof *p)
-{
-    const struct rcx_algo *algo = p->c->algo;
-    const struct rcx_param *blocks = rcx_params_find(algo, "blocks");
-
-    return blocks ? (size_t)p->call.shape.params[blocks - algo->params] : 1;
-}
-
-/* Return how many messages of a rank its cost does not cover, at most: blocks
- * longer than the parameter "limit" are sent one by one. */
-static double rounds_beside(const struct proof *p)
-{
-    const struct rcx_algo *algo = p->c->algo;
-    const struct rcx_param *limit = rcx_params_find(algo, "limit");
-
-    for (int r = 0; limit && r < p->s.size; r++) {
-        const struct rcx_shape *s = &p->s.ranks[r].shape;
-        const struct rcx_blocks blocks = rcx_blocks_of(s);
-
-        if (rcx_blocks_largest(&blocks) * s->elem_bytes >
-            (uint64_t)s->params[limit - algo->params])
-            return s->size - 1;
-    }
-    return 0;
-}
-
-/* Whether nodes, or the groups of a coarser level, differ in size. */
-static bool are_uneven(const struct rcx_nodes *nodes)
-{
-    for (; nodes; nodes = nodes->outer)
-        if (nodes->least < nodes->most)
-            return true;
-    return false;
-}
-
-/* Whether the cost must be met exactly: blocks are equal and not empty, and so
- * are nodes and the shares of up to three of their ranks. */
-static bool is_even(const struct proof *p)
-{
-    const struct rcx_shape *s = &p->call.shape;
-    const size_t cube = (size_t)rcx_pow2_floor(s->size);
-
-    if (s->nodes &&
-        (are_uneven(s->nodes) || s->count % (PROOF_SHARES * cube) != 0))
-        return false;
-    return s->count > 0 && s->count % blocks_asked(p) == 0 && !s->displs &&
-           s->count % (size_t)s->size == 0 && s->count % cube == 0;
-}
-
-static bool check_price(struct proof *p, const char *name, double measured,
-                        double stated, double bound, bool exact)
-{
-    /* chosen phases may divide a share into unequal parts */
-    const double parts = p->call.shape.nodes ? 0.1 : 0;
-    const double slack = 1e-6 * (1 + bound) + 0.2 * parts * bound;
-    const double least = (1 - parts) * stated - slack;
-
-    if (measured > bound + slack)
-        return fail(p, "%s are %g, the cost says at most %g", name, measured,
-                    bound);
-    if (exact && (measured < least || measured > stated + slack))
-        return fail(p, "%s are %g, the cost says %g", name, measured, stated);
-    return true;
-}
-
-/* Check what crosses the only level, of a cost that is exact: if nodes are out
- * of step, a round of one overlaps another round of the next. */
-static bool check_one_level(struct proof *p, const struct rcx_crossing *said,
-                            const struct rcx_nodes *nodes)
-{
-    struct rcx_cost c;
-
-    if (!simulation_links(&p->s, nodes, &c))
-        return fail(p, "%s", p->s.text);
-    return check_price(p, "rounds between nodes", c.across[nodes->level].rounds,
-                       said->rounds, said->rounds, true) &&
-           (is_barrier(p) || check_price(p, "elements over a link",
-                                         c.across[nodes->level].volume,
-                                         said->volume, said->volume, true));
-}
-
-/* Check that no link of the finest level carries more than is stated. What a
- * phase among nodes, if it is not by nodes itself, sends over coarser levels is
- * an estimate. */
-static bool check_finest(struct proof *p, const struct rcx_crossing *said,
-                         const struct rcx_nodes *nodes)
-{
-    const double most = simulation_busiest_link(&p->s, nodes);
-
-    if (most < 0)
-        return fail(p, "%s", p->s.text);
-    return is_barrier(p) || check_price(p, "elements over a link", most,
-                                        said->volume, said->volume, false);
-}
-
-/* For algorithms by nodes. */
-static bool check_links(struct proof *p, const struct rcx_cost *stated)
-{
-    const struct rcx_nodes *nodes = p->call.shape.nodes;
-
-    if (!p->c->algo->is_by_nodes || !nodes)
-        return true;
-    return nodes->coarser
-               ? check_finest(p, &stated->across[nodes->level], nodes)
-               : check_one_level(p, &stated->across[nodes->level], nodes);
-}
-
-/* Check that a cost which is exact does not state too much to be less within a
- * node. */
-static bool check_saving(struct proof *p, const struct rcx_cost *stated)
-{
-    const double rounds = stated->rounds - stated->saved.rounds;
-    const double volume = stated->volume - stated->saved.volume;
-    double waited, copied;
-
-    if (p->c->algo->is_by_nodes || stated->saved.rounds <= 0)
-        return true;
-    if (!simulation_clock_in_node(&p->s, &waited, &copied))
-        return fail(p, "%s", p->s.text);
-    return check_price(p, "rounds that wait", waited, rounds, rounds, false) &&
-           (is_barrier(p) || check_price(p, "elements copied within a node",
-                                         copied, volume, volume, false));
-}
-
-static bool check_cost(struct proof *p)
-{
-    const struct rcx_cost stated = p->c->algo->cost(&p->call.shape);
-    struct rcx_cost bound = cost_bound(p);
-    const bool is_local = proof_coll(p->c)->is_local;
-    const bool exact = (is_barrier(p) && !are_uneven(p->call.shape.nodes)) ||
-                       (is_even(p) && !is_local);
-    struct rcx_cost *c = &p->report->cost;
-
-    if (p->c->algo->passing) /* the cost covers two equal steps */
-        bound.rounds /= 2;
-    bound.rounds += rounds_beside(p);
-    if (!simulation_clock(&p->s, c))
-        return fail(p, "%s", p->s.text);
-    if (!check_price(p, "rounds", c->rounds, stated.rounds, bound.rounds,
-                     exact) ||
-        (exact && (!check_links(p, &stated) || !check_saving(p, &stated))))
-        return false;
-    return is_barrier(p) || is_local ||
-           (check_price(p, "elements sent", c->volume, stated.volume,
-                        bound.volume, exact) &&
-            check_price(p, "elements combined", c->combines, stated.combines,
-                        bound.combines, exact));
 }
 
 /* ---- The proof ----------------------------------------------------------- */
@@ -531,18 +314,18 @@ static bool prove_runs(struct proof *p)
     bool good;
 
     if (!proof_memory_open(&m, &p->s, &proof_atoms))
-        return fail(p, "%s", p->s.text);
+        return proof_fail(p, "%s", p->s.text);
     p->first_run =
         rcx_heap_alloc(p->s.heap, (result_count(p) + 1) * sizeof *p->first_run);
     good = p->first_run || simulation_lacks_memory(&p->s);
     if (!good)
-        fail(p, "%s", p->s.text);
+        proof_fail(p, "%s", p->s.text);
     for (int i = 0; i < p->o->runs && good; i++) {
         p->seed = p->o->seed + (uint64_t)i;
         p->sends = i == 0 ? SENDS_RENDEZVOUS : SENDS_MIXED;
         good = prove_run(p, &m);
     }
-    if (good && is_barrier(p))
+    if (good && proof_is_barrier(p))
         good = prove_no_rank_leaves_early(p, &m);
     proof_memory_close(&m);
     rcx_heap_free(p->s.heap, p->first_run);
@@ -559,10 +342,10 @@ static bool prove_row(struct proof *p, const struct rcx_row *row)
                                                      : NULL;
     good = simulation_open(&p->s, &p->call);
     if (!good)
-        fail(p, "%s", p->s.text);
+        proof_fail(p, "%s", p->s.text);
     p->report->messages += p->s.messages;
     good = good && check_agreement(p) && prove_runs(p) &&
-           (p->c->narrow || p->call.row || check_cost(p));
+           (p->c->narrow || p->call.row || proof_check_cost(p));
     simulation_close(&p->s);
     return good;
 }
@@ -587,7 +370,7 @@ bool proof_prove(const struct proof_case *c, const struct proof_options *o,
     good = rcx_cutter_open(&cutter, heap, &p.call.shape, c->segment) == RCX_OK;
     if (!good) {
         simulation_lacks_memory(&p.s);
-        fail(&p, "%s", p.s.text);
+        proof_fail(&p, "%s", p.s.text);
     }
     while (good && rcx_cutter_next(&cutter, &row))
         good = prove_row(&p, &row);

@@ -289,7 +289,7 @@ ok $bad "a map has units, a legend, and colours that are easy to distinguish"
 
 run 0 "$sim" map -p 2,5 --max 8 --chosen && says_nothing && prints '^    2   a$' && prints '^    5  [a-z][a-z]$' \
     && prints '^a  recursive_doubling$' && prints '^stated cost of what is chosen / of the fastest: median [1-9]' \
-    && run 0 "$sim" map -p 16 --per-node 4 --max 8 --chosen && prints '^a  hierarchical$' \
+    && run 0 "$sim" map -p 16 --per-node 4 --max 8 --chosen && prints '^a  multi_object$' \
     && run 0 "$sim" map -p 5 --chosen --svg "$scratch/map.svg" && readable map "$scratch/map.svg" \
     && xml "$scratch/map.svg" './/svg:circle' 22
 ok $? "map --chosen shows what RCX takes, beside the fastest"

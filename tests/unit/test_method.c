@@ -3,6 +3,7 @@
  * parameters and segments for a shape. No schedules are run. */
 #include "test.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -386,6 +387,88 @@ static void a_requested_method_that_does_not_fit_is_refused(void **state)
         RCX_ERR_UNSUPPORTED, "keeps order level same", "need uniform");
 }
 
+/* ---- Prices of segments, and of shared cores ----------------------------- */
+
+/* A machine on which only messages and bytes cost, the same everywhere. */
+static const struct rcx_machine plain = {
+    .alpha = 1e-6, .beta = 1e-9, .tell = 1e-6};
+
+static double seconds(const struct rcx_shape *s, const char *method)
+{
+    struct rcx_method_spec spec;
+    struct rcx_refusal refusal;
+    struct rcx_shape as_it = *s;
+    struct rcx_cost cost;
+
+    assert_true(rcx_method_parse(method, s->coll, &spec, &refusal));
+    memcpy(as_it.params, spec.params, sizeof as_it.params);
+    cost = rcx_cost_of(spec.algo, &as_it);
+    return rcx_cost_time(&cost, &as_it);
+}
+
+static void assert_seconds(double found, double expected)
+{
+    assert_true(fabs(found - expected) < 1e-9 * expected);
+}
+
+/* The pipeline of the papers: p - 1 messages for the first segment, and one more
+ * for each other. A binomial tree's root sends each of them ceil(lg p) times. */
+static void segments_follow_each_other_as_the_busiest_rank_allows(void **state)
+{
+    struct rcx_shape s = shape_of(RCX_COLL_BCAST, 8, 1000);
+    const double message = 1e-6 + 8000e-9;
+
+    (void)state;
+    s.machine = &plain;
+    s.window = RCX_WINDOW_MAX;
+    s.segments = 20;
+    assert_seconds(seconds(&s, "tree:topology=chain,fan=1"),
+                   (7 + 19) * message);
+    assert_seconds(seconds(&s, "tree"), (3 + 19 * 3) * message);
+    s.window = 1; /* one after the other */
+    assert_seconds(seconds(&s, "tree:topology=chain,fan=1"), 20 * 7 * message);
+    s.segments = 0;
+    assert_seconds(seconds(&s, "tree:topology=chain,fan=1"), 7 * message);
+}
+
+/* 8 ranks exchange 24 messages in 3 rounds, and send 7 in a tree. */
+static void cores_that_ranks_share_do_the_work_of_all(void **state)
+{
+    struct rcx_shape s = shape_of(RCX_COLL_ALLREDUCE, 8, 0);
+
+    (void)state;
+    s.machine = &plain;
+    s.cores = 8;
+    assert_seconds(seconds(&s, "recursive_doubling"), 3e-6);
+    s.cores = 2;
+    assert_seconds(seconds(&s, "recursive_doubling"), 12e-6);
+    assert_seconds(seconds(&s, "tree"), 7e-6);
+    s.coll = RCX_COLL_REDUCE;
+    assert_seconds(seconds(&s, "binomial"), 3.5e-6);
+}
+
+static void long_vectors_on_several_nodes_are_cut_by_the_price(void **state)
+{
+    static const uint64_t ids[] = {1, 2, 3, 4};
+    struct rcx_heap heap = RCX_HEAP_INIT;
+    struct rcx_shape s = shape_of(RCX_COLL_BCAST, 4, 1 << 20);
+    struct rcx_nodes *nodes = rcx_nodes_create(&heap, ids, 4);
+    struct rcx_method m;
+
+    (void)state;
+    assert_non_null(nodes);
+    s.nodes = nodes;
+    assert_ok(choose(&s, RCX_ORDER_LOOSE, NULL, &m));
+    assert_true(m.segment > 0 || strcmp(m.algo->name, "circulant") == 0);
+    assert_ok(choose(&s, RCX_ORDER_LOOSE, "tree:segment=16K", &m));
+    assert_int_equal(m.segment, 2 << 10);
+    s.uncut = true;
+    assert_ok(choose(&s, RCX_ORDER_LOOSE, NULL, &m));
+    assert_int_equal(m.segment, 0);
+    rcx_nodes_free(&heap, nodes);
+    assert_int_equal(heap.live, 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup(name, settings_clean)
@@ -403,6 +486,9 @@ int main(void)
         TEST(a_requested_method_comes_first),
         TEST(a_preferred_method_that_does_not_fit_is_dropped_whole),
         TEST(a_requested_method_that_does_not_fit_is_refused),
+        TEST(segments_follow_each_other_as_the_busiest_rank_allows),
+        TEST(cores_that_ranks_share_do_the_work_of_all),
+        TEST(long_vectors_on_several_nodes_are_cut_by_the_price),
     };
 
     return cmocka_run_group_tests_name("method", tests, NULL, NULL);

@@ -219,16 +219,11 @@ bool tune_file_has_machine(const struct tune_job *job)
 
 static void put_machine(FILE *to, const void *arg)
 {
-    const double *far = arg;
-
-    fprintf(to, "%sfar-alpha=%.2fus far-beta=%.4fns\n", machine, 1e6 * far[0],
-            1e9 * far[1]);
+    tune_machine_print(to, arg);
 }
 
-bool tune_file_put_machine(const struct tune_job *job, double far_alpha,
-                           double far_beta)
+bool tune_file_put_machine(const struct tune_job *job,
+                           const struct rcx_link *far)
 {
-    const double far[] = {far_alpha, far_beta};
-
     return rewrite(job->options.path, machine, true, put_machine, far);
 }

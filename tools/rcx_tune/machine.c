@@ -7,18 +7,18 @@
 #include "core/run/object/comm.h"
 #include "rcx_tune/rcx_tune.h"
 
-rcx_status_t tune_machine(const struct tune_job *job, double *far_alpha_p,
-                          double *far_beta_p)
+rcx_status_t tune_machine(const struct tune_job *job, struct rcx_link *far_p)
 {
-    struct rcx_link far = {0, 0};
-    double seconds[2];
-    rcx_status_t status = rcx_network_time(job->context, &far);
+    rcx_status_t status = rcx_network_time(job->context, far_p);
 
-    seconds[0] = far.alpha;
-    seconds[1] = far.beta;
     if (status == RCX_OK)
-        status = rcx_bcast(seconds, 2, RCX_FLOAT64, 0, job->world);
-    *far_alpha_p = seconds[0];
-    *far_beta_p = seconds[1];
+        status = rcx_bcast(far_p, sizeof *far_p, RCX_BYTE, 0, job->world);
     return status;
+}
+
+bool tune_machine_print(FILE *to, const struct rcx_link *far)
+{
+    return fprintf(to,
+                   "machine far-alpha=%.2fus far-beta=%.4fns far-tell=%.2fus\n",
+                   1e6 * far->alpha, 1e9 * far->beta, 1e6 * far->tell) > 0;
 }

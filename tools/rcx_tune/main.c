@@ -317,21 +317,23 @@ static void print_summary(const struct tally *t)
 static rcx_status_t measure_machine(struct tune_job *job)
 {
     const bool has_file = job->rank == 0 && job->options.path;
-    double far_alpha, far_beta;
+    struct rcx_link far = {0};
     int goes_on =
         !has_file || job->options.again || !tune_file_has_machine(job);
     rcx_status_t status = agree(job, &goes_on);
 
     if (status != RCX_OK || !goes_on)
         return status;
-    status = tune_machine(job, &far_alpha, &far_beta);
+    status = tune_machine(job, &far);
     if (status == RCX_OK && job->rank == 0)
-        printf("# between nodes: a message %.2f us, a byte %.4f ns more\n",
-               1e6 * far_alpha, 1e9 * far_beta);
+        printf(
+            "# between nodes: a message %.2f us, one that waits for no other "
+            "%.2f us, a byte %.4f ns more\n",
+            1e6 * far.alpha, 1e6 * far.tell, 1e9 * far.beta);
     if (status == RCX_OK && job->rank == 0)
-        goes_on = tune_times_put_machine(job, far_alpha, far_beta);
+        goes_on = tune_times_put_machine(job, &far);
     if (status == RCX_OK && has_file && goes_on)
-        goes_on = tune_file_put_machine(job, far_alpha, far_beta);
+        goes_on = tune_file_put_machine(job, &far);
     if (status == RCX_OK)
         status = agree(job, &goes_on);
     return status == RCX_OK && !goes_on ? RCX_ERR_ARG : status;

@@ -54,7 +54,39 @@ struct rcx_shape tune_shape(const struct tune_job *job,
         .machine = &job->context->config.tuning.machine};
 }
 
-/* Create a persistent request of the point, with the method that spec
+/*
+ * The root of call i. Calls with one root would overlap: a chain would take as
+ * long as one of its messages. So the root of a call is the rank that is last
+ * to have its part of the call before, in a tree whose ranks follow each other
+ * from the root on: the rank below the root after a bcast, the one above it if
+ * data go to the root.
+ */
+static int root_of(const struct tune_job *job, enum rcx_coll row, int i)
+{
+    const int roots = job->size < TUNE_ROOTS ? job->size : TUNE_ROOTS;
+
+    return rcx_colls[row].giver == RCX_RANKS_ROOT ? roots - 1 - i : i;
+}
+
+static rcx_status_t request_to(const struct tune_job *job,
+                               const struct tune_point *point, rcx_comm_t *comm,
+                               int root, rcx_request_t **request_p)
+{
+    const enum rcx_coll row = point->coll->row;
+    const struct perf_call call = {
+        .comm = comm,
+        .in = rcx_rank_set_has(rcx_colls[row].giver, job->rank, root) ? job->in
+                                                                      : NULL,
+        .out = job->out,
+        .count = point->bytes / sizeof(float),
+        .type = RCX_FLOAT32,
+        .op = RCX_SUM,
+        .root = root};
+
+    return point->coll->call(&call, FORM_PERSISTENT, request_p);
+}
+
+/* Create persistent requests of the point, with the method that spec
  * prescribes. */
 static rcx_status_t request(struct tune_job *job, struct tune_point *point,
                             const struct rcx_method_spec *spec)
@@ -62,21 +94,28 @@ static rcx_status_t request(struct tune_job *job, struct tune_point *point,
     const enum rcx_coll row = point->coll->row;
     struct tune_candidate *c = &point->candidates[point->count];
     rcx_comm_t **comm = &job->comms[point->count];
-    struct perf_call call = {
-        .in = rcx_rank_set_has(rcx_colls[row].giver, job->rank, 0) ? job->in
-                                                                   : NULL,
-        .out = job->out,
-        .count = point->bytes / sizeof(float),
-        .type = RCX_FLOAT32,
-        .op = RCX_SUM};
     rcx_status_t status = *comm ? RCX_OK : rcx_comm_dup(job->world, comm);
+    int i = 0;
 
-    if (status != RCX_OK)
-        return status;
-    call.comm = *comm;
     job->context->config.spec[row] = *spec;
-    status = point->coll->call(&call, FORM_PERSISTENT, &c->request);
+    do {
+        if (status == RCX_OK)
+            status = request_to(job, point, *comm, root_of(job, row, i),
+                                &c->requests[i]);
+        i++;
+    } while (status == RCX_OK && rcx_coll_is_rooted(row) && i < job->size &&
+             i < TUNE_ROOTS);
+    c->roots = i;
     job->context->config.spec[row] = rcx_method_any;
+    return status;
+}
+
+static rcx_status_t free_requests(struct tune_candidate *c)
+{
+    rcx_status_t status = RCX_OK;
+
+    for (int i = 0; i < c->roots && status == RCX_OK; i++)
+        status = rcx_request_free(&c->requests[i]);
     return status;
 }
 
@@ -95,7 +134,8 @@ static rcx_status_t add_candidate(struct tune_job *job,
     status = request(job, point, spec);
     if (status != RCX_OK)
         return status;
-    snprintf(c->method, sizeof c->method, "%s", rcx_request_method(c->request));
+    snprintf(c->method, sizeof c->method, "%s",
+             rcx_request_method(c->requests[0]));
     for (same = point->candidates; strcmp(same->method, c->method) != 0;)
         same++;
     /* the usual parameters come before their variants, and serve other sizes as
@@ -106,7 +146,7 @@ static rcx_status_t add_candidate(struct tune_job *job,
         point->count++;
         return RCX_OK;
     }
-    status = rcx_request_free(&c->request);
+    status = free_requests(c);
     rcx_cache_clear(&job->comms[point->count]->cache);
     return status;
 }
@@ -149,15 +189,15 @@ static rcx_status_t add_segments(struct tune_job *job, struct tune_point *point,
     return status;
 }
 
-/* Value number k to try: a candidate of "auto", a name, or a value that proofs
+/* Value number k to try: a name, a candidate of "auto", or a value that proofs
  * test. RCX_PARAM_END: there are no more. */
 static int64_t value_of(const struct rcx_param *p, const struct rcx_shape *s,
                         int k)
 {
-    if (p->candidate)
-        return p->candidate(s, k);
     if (p->names)
         return p->names[k] ? k : RCX_PARAM_END;
+    if (p->candidate)
+        return p->candidate(s, k);
     return p->proved ? p->proved[k] : RCX_PARAM_END;
 }
 
@@ -293,13 +333,16 @@ static rcx_status_t find_candidates(struct tune_job *job,
 
 /* Store the time of a call on the slowest rank. All ranks get it, so that they
  * take the same decisions. */
-static rcx_status_t time_calls(struct tune_job *job, rcx_request_t *request,
-                               long calls, double *seconds_p)
+static rcx_status_t time_calls(struct tune_job *job,
+                               const struct tune_candidate *c, long calls,
+                               double *seconds_p)
 {
     rcx_status_t status = rcx_barrier(job->world);
     const uint64_t start = rcx_now_ns();
 
     for (long i = 0; i < calls && status == RCX_OK; i++) {
+        rcx_request_t *request = c->requests[i % c->roots];
+
         status = rcx_start(request);
         if (status == RCX_OK)
             status = rcx_wait(request);
@@ -345,11 +388,10 @@ static rcx_status_t run_round(struct tune_job *job, struct tune_point *point)
         if (c->is_out)
             continue;
         /* a call that does not count tells how many calls fill the time */
-        status = time_calls(job, c->request, 1, &once);
+        status = time_calls(job, c, 1, &once);
         calls = fmax(1, fmin(1e5, job->options.seconds / once));
         if (status == RCX_OK)
-            status = time_calls(job, c->request, (long)calls,
-                                &c->times[c->rounds++]);
+            status = time_calls(job, c, (long)calls, &c->times[c->rounds++]);
     }
     if (status == RCX_OK) /* after an error, candidates may have no times */
         find_best(point);
@@ -400,6 +442,6 @@ rcx_status_t tune_measure(struct tune_job *job, struct tune_point *point)
     if (status == RCX_OK && point->count > FINALISTS)
         status = run_final(job, point);
     for (int i = 0; i < point->count && status == RCX_OK; i++)
-        status = rcx_request_free(&point->candidates[i].request);
+        status = free_requests(&point->candidates[i]);
     return status;
 }

@@ -20,6 +20,7 @@
 enum {
     TUNE_CANDIDATES = 192,
     TUNE_ROUNDS = 32,
+    TUNE_ROOTS = 16,
     TUNE_SIZES = 64,
     TUNE_METHOD = 128
 };
@@ -44,11 +45,12 @@ struct tune_candidate {
     char method[TUNE_METHOD]; /* as rcx_request_method() prints it */
     char rule[TUNE_METHOD];   /* as written in a rule, valid for other sizes as
                                  well */
-    rcx_request_t *request;
-    double times[TUNE_ROUNDS], seconds; /* of rounds, and their median */
-    int rounds;                         /* number of rounds that have been
+    rcx_request_t *requests[TUNE_ROOTS]; /* one for each root */
+    int roots;                           /* 1: the collective has no root */
+    double times[TUNE_ROUNDS], seconds;  /* of rounds, and their median */
+    int rounds;                          /* number of rounds that have been
                                            timed */
-    bool is_out;                        /* excluded from further rounds */
+    bool is_out;                         /* excluded from further rounds */
 };
 
 /* A collective and a size. */
@@ -87,10 +89,11 @@ struct rcx_shape tune_shape(const struct tune_job *job,
  * times. */
 rcx_status_t tune_measure(struct tune_job *job, struct tune_point *point);
 
-/* Measure how much longer a message, and a byte, takes between nodes than
- * within one. All ranks get the result. */
-rcx_status_t tune_machine(const struct tune_job *job, double *far_alpha_p,
-                          double *far_beta_p);
+/* Measure how much longer messages, and a byte, take between nodes than within
+ * one. All ranks get the result. */
+rcx_status_t tune_machine(const struct tune_job *job, struct rcx_link *far_p);
+/* Print the line "machine ...". False: it failed. */
+bool tune_machine_print(FILE *to, const struct rcx_link *far);
 
 /* ---- The file ------------------------------------------------------------ */
 
@@ -103,14 +106,14 @@ bool tune_file_has(const struct tune_job *job, const struct perf_coll *coll);
 bool tune_file_put(const struct tune_job *job, const struct tune_point points[],
                    int n);
 bool tune_file_has_machine(const struct tune_job *job);
-bool tune_file_put_machine(const struct tune_job *job, double far_alpha,
-                           double far_beta);
+bool tune_file_put_machine(const struct tune_job *job,
+                           const struct rcx_link *far);
 
 /* Append the times of all candidates of a point to the file of --times. False:
  * it failed, which is printed. */
 bool tune_times_put(const struct tune_job *job, const struct tune_point *point);
-bool tune_times_put_machine(const struct tune_job *job, double far_alpha,
-                            double far_beta);
+bool tune_times_put_machine(const struct tune_job *job,
+                            const struct rcx_link *far);
 
 /* Draw the picture of --svg. Returns the exit status. */
 int tune_map(const struct tune_job *job);

@@ -20,15 +20,12 @@ static bool fail(const struct tune_job *job)
     return false;
 }
 
-bool tune_times_put_machine(const struct tune_job *job, double far_alpha,
-                            double far_beta)
+bool tune_times_put_machine(const struct tune_job *job,
+                            const struct rcx_link *far)
 {
     const char *path = job->options.times;
     FILE *file = path ? fopen(path, "a") : NULL;
-    bool is_written = file && fprintf(file,
-                                      "machine far-alpha=%.2fus "
-                                      "far-beta=%.4fns\n",
-                                      1e6 * far_alpha, 1e9 * far_beta) > 0;
+    bool is_written = file && tune_machine_print(file, far);
 
     if (file && fclose(file) != 0)
         is_written = false;

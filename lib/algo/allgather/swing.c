@@ -28,6 +28,7 @@ static struct rcx_cost cost(const struct rcx_shape *s)
     struct rcx_cost parts = rcx_halving_parts_cost(s);
 
     parts.combines = 0;
+    parts = rcx_fold_core_cost(s, parts);
     return rcx_cost_sum(rcx_cost_sum(in, parts), rcx_fold_out_cost(s));
 }
 

@@ -40,8 +40,9 @@ static struct rcx_cost cost(const struct rcx_shape *s)
     const struct rcx_factorized f = setting(s);
     const struct rcx_cost core = rcx_factorized_cost(&f, s, RCX_FACTORIZED_ALL);
 
-    return rcx_cost_sum(rcx_cost_sum(rcx_fold_in_cost(s), core),
-                        rcx_fold_out_cost(s));
+    return rcx_cost_sum(
+        rcx_cost_sum(rcx_fold_in_cost(s), rcx_fold_core_cost(s, core)),
+        rcx_fold_out_cost(s));
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)

@@ -17,8 +17,9 @@ static struct rcx_cost cost(const struct rcx_shape *s)
     const double k = rcx_log2_floor(s->size), n = (double)s->count;
     const struct rcx_cost exchange = {
         .rounds = k, .volume = k * n, .combines = k * n};
+    const struct rcx_cost core = rcx_fold_core_cost(s, exchange);
 
-    return rcx_cost_sum(rcx_cost_sum(rcx_fold_in_cost(s), exchange),
+    return rcx_cost_sum(rcx_cost_sum(rcx_fold_in_cost(s), core),
                         rcx_fold_out_cost(s));
 }
 

@@ -43,7 +43,8 @@ static struct rcx_cost cost(const struct rcx_shape *s)
         steps = rcx_cost_sum(rcx_halving_reduce_scatter_cost(cube, n),
                              rcx_halving_allgather_cost(cube, n));
     }
-    return rcx_cost_sum(rcx_cost_sum(in, steps), rcx_fold_out_cost(s));
+    return rcx_cost_sum(rcx_cost_sum(in, rcx_fold_core_cost(s, steps)),
+                        rcx_fold_out_cost(s));
 }
 
 static void build_parts(struct rcx_builder *b, const struct rcx_shape *s,

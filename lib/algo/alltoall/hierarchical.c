@@ -28,11 +28,15 @@ static struct rcx_cost between_cost(const struct rcx_shape *s)
         rounds * (double)s->nodes->most * (double)rcx_by_nodes_most(s);
 
     const double beside = s->beside > 0 ? s->beside : 1;
-    struct rcx_cost cost = {.rounds = rounds, .volume = volume};
+    /* only leaders send */
+    const double idle = rounds * (s->size - s->nodes->count) / s->size;
+    struct rcx_cost cost = {.rounds = rounds, .volume = volume, .idle = idle};
 
-    cost.across[s->nodes->level] =
-        (struct rcx_crossing){rounds, volume * beside};
-    rcx_cost_cross(&cost, s->nodes->outer, s, rounds, volume);
+    cost.across[s->nodes->level] = (struct rcx_crossing){
+        .rounds = rounds, .volume = volume * beside, .idle = idle};
+    rcx_cost_cross(&cost, s->nodes->outer, s,
+                   (struct rcx_crossing){
+                       .rounds = rounds, .volume = volume, .idle = idle});
     return cost;
 }
 

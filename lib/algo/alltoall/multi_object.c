@@ -157,7 +157,8 @@ static struct rcx_cost between_cost(const struct rcx_shape *s,
                             .volume = (double)l->sent * row * rows};
 
     cost.across[s->nodes->level] = (struct rcx_crossing){
-        l->rounds, (double)l->all * row * s->nodes->most * beside};
+        .rounds = l->rounds,
+        .volume = (double)l->all * row * s->nodes->most * beside};
     return cost;
 }
 

@@ -46,12 +46,19 @@ static void raise_by(struct rcx_cost *most, enum rcx_coll coll,
 
     phase.root = root;
     cost = rcx_phase_cost(&phase, s, ranks, count);
-    if (cost.rounds >= most->rounds)
+    if (cost.rounds >= most->rounds) {
         most->saved = cost.saved;
+        most->slack = cost.slack;
+        most->idle = cost.idle;
+    }
     raise_to(&most->rounds, cost.rounds);
     raise_to(&most->volume, cost.volume);
     raise_to(&most->combines, cost.combines);
     for (int l = 0; l < RCX_LEVELS; l++) {
+        if (cost.across[l].rounds >= most->across[l].rounds) {
+            most->across[l].saved = cost.across[l].saved;
+            most->across[l].idle = cost.across[l].idle;
+        }
         raise_to(&most->across[l].rounds, cost.across[l].rounds);
         raise_to(&most->across[l].volume, cost.across[l].volume);
     }

@@ -111,29 +111,40 @@ void rcx_fold_halves_out(struct rcx_builder *b, const struct rcx_shape *s,
         rcx_step_send(b, me + 1, result);
 }
 
+/* messages: of a pair */
 static struct rcx_cost cost(const struct rcx_shape *s, double rounds,
-                            double combined)
+                            double messages, double combined)
 {
-    const double n = folded(s) ? (double)s->count : 0;
+    const double n = (double)s->count;
 
-    return (struct rcx_cost){.rounds = folded(s) ? rounds : 0,
+    if (folded(s) == 0)
+        return (struct rcx_cost){0};
+    return (struct rcx_cost){.rounds = rounds,
                              .volume = n,
-                             .combines = combined * n};
+                             .combines = combined * n,
+                             .idle = rounds - messages * folded(s) / s->size};
+}
+
+struct rcx_cost rcx_fold_core_cost(const struct rcx_shape *s,
+                                   struct rcx_cost core)
+{
+    core.idle += (core.rounds - core.idle) * folded(s) / s->size;
+    return core;
 }
 
 struct rcx_cost rcx_fold_in_cost(const struct rcx_shape *s)
 {
-    return cost(s, 1, 1);
+    return cost(s, 1, 1, 1);
 }
 
 struct rcx_cost rcx_fold_halves_in_cost(const struct rcx_shape *s)
 {
-    return cost(s, 2, 0.5);
+    return cost(s, 2, 3, 0.5);
 }
 
 struct rcx_cost rcx_fold_out_cost(const struct rcx_shape *s)
 {
-    return cost(s, 1, 0);
+    return cost(s, 1, 1, 0);
 }
 
 rcx_order_t rcx_fold_order(const struct rcx_shape *s)

@@ -47,6 +47,10 @@ void rcx_fold_halves_out(struct rcx_builder *b, const struct rcx_shape *s,
  * either way back. */
 struct rcx_cost rcx_fold_in_cost(const struct rcx_shape *s);
 struct rcx_cost rcx_fold_halves_in_cost(const struct rcx_shape *s);
+/* The cost of what the ranks that remain after folding do, without the others
+ * of their pairs. */
+struct rcx_cost rcx_fold_core_cost(const struct rcx_shape *s,
+                                   struct rcx_cost core);
 struct rcx_cost rcx_fold_out_cost(const struct rcx_shape *s);
 
 /* Return the order level of an algorithm that combines neighbouring members of

@@ -115,7 +115,8 @@ static struct rcx_cost cost_along(const struct rcx_topology *tree,
         rcx_topology_blocks(tree) * (double)rcx_blocks_largest(blocks);
 
     return (struct rcx_cost){.rounds = rounds,
-                             .volume = volume < most ? volume : most};
+                             .volume = volume < most ? volume : most,
+                             .idle = rounds - (tree->size - 1.0) / tree->size};
 }
 
 struct rcx_cost rcx_gather_cost(const struct rcx_blocks *blocks)

@@ -276,7 +276,8 @@ struct rcx_cost rcx_halving_hand_out_cost(const struct rcx_shape *s,
 
 struct rcx_cost rcx_halving_cost(const struct rcx_shape *s)
 {
-    return rcx_cost_sum(rcx_fold_in_cost(s), rcx_halving_parts_cost(s));
+    return rcx_cost_sum(rcx_fold_in_cost(s),
+                        rcx_fold_core_cost(s, rcx_halving_parts_cost(s)));
 }
 
 struct rcx_cost rcx_halving_parts_cost(const struct rcx_shape *s)

@@ -121,8 +121,10 @@ static struct rcx_cost between_cost(const struct rcx_shape *s, int64_t w,
     const double beside = s->beside > 0 ? s->beside : 1;
     struct rcx_cost cost = {.rounds = 1, .volume = longest};
 
-    cost.across[s->nodes->level] = (struct rcx_crossing){1, all * beside};
-    rcx_cost_cross(&cost, s->nodes->outer, s, 1, all);
+    cost.across[s->nodes->level] =
+        (struct rcx_crossing){.rounds = 1, .volume = all * beside};
+    rcx_cost_cross(&cost, s->nodes->outer, s,
+                   (struct rcx_crossing){.rounds = 1, .volume = all});
     return cost;
 }
 

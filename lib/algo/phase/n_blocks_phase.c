@@ -164,8 +164,11 @@ struct rcx_cost rcx_n_blocks_reduce_cost(const struct rcx_shape *s)
     const double elements =
         rounds * (double)rcx_span_part(vector, blocks, 0).count;
 
-    return (struct rcx_cost){
-        .rounds = rounds, .volume = elements, .combines = elements};
+    return (struct rcx_cost){.rounds = rounds,
+                             .volume = elements,
+                             .combines = elements,
+                             .idle =
+                                 rounds - blocks * (s->size - 1.0) / s->size};
 }
 
 struct rcx_cost rcx_n_blocks_bcast_cost(const struct rcx_shape *s)

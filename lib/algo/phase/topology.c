@@ -31,6 +31,7 @@ struct form {
     struct run (*below)(int n, int x);
     int (*ready)(int n);       /* rounds until its top has all, n >= 1 */
     double (*gathered)(int n); /* blocks that the top receives until then */
+    int children;              /* of a rank, at most */
 };
 
 struct rcx_topology_kind {
@@ -177,6 +178,17 @@ static int parted_rounds(const struct rcx_topology *t)
     return rounds;
 }
 
+static int parted_busiest(const struct rcx_topology *t)
+{
+    const struct side low = side_of(t, false), high = side_of(t, true);
+    const int root = parts_of(&low) + parts_of(&high);
+    const int length =
+        least_of(low.length, low.count > high.count ? low.count : high.count);
+    const int inner = least_of(t->kind->form[0]->children, length - 1);
+
+    return t->trees * (root > inner ? root : inner);
+}
+
 static double parted_blocks(const struct rcx_topology *t)
 {
     double blocks = 0;
@@ -198,6 +210,7 @@ static const struct rcx_topology_ops parted = {.parent = parted_parent,
                                                .child = parted_child,
                                                .below = parted_below,
                                                .rounds = parted_rounds,
+                                               .busiest = parted_busiest,
                                                .blocks = parted_blocks};
 
 /* A path: every rank sends to the next one inwards. */
@@ -232,7 +245,8 @@ static const struct form path = {.up = path_up,
                                  .down = path_down,
                                  .below = path_below,
                                  .ready = path_ready,
-                                 .gathered = path_gathered};
+                                 .gathered = path_gathered,
+                                 .children = 1};
 
 /*
  * An in-order binary tree. Odd x are leaves. x = m 2^k, m odd, has x - 2^(k-1)
@@ -295,7 +309,8 @@ static const struct form inorder = {.up = inorder_up,
                                     .down = inorder_down,
                                     .below = inorder_below,
                                     .ready = inorder_ready,
-                                    .gathered = inorder_gathered};
+                                    .gathered = inorder_gathered,
+                                    .children = 2};
 
 /* Number 1 on top of the in-order tree of the others, in which even x are
  * leaves. */
@@ -333,7 +348,8 @@ static int topped_ready(int n)
 static const struct form topped = {.up = topped_up,
                                    .down = topped_down,
                                    .below = topped_below,
-                                   .ready = topped_ready};
+                                   .ready = topped_ready,
+                                   .children = 2};
 
 /* ---- The table ----------------------------------------------------------- */
 
@@ -380,23 +396,51 @@ static const int64_t fans_proved[] = {1, 2, 3, FAN_USUAL, RCX_PARAM_END};
         .name = "topology", .doc = "the tree's shape", .names = list,          \
         .usual = BINOMIAL, .candidate = choice                                 \
     }
-#define FAN_OF_IT                                                              \
+#define FAN_OF_IT(choice)                                                      \
     {                                                                          \
         .name = "fan", .doc = "radix of knomial, number of chains",            \
-        .least = 1, .most = INT_MAX, .usual = FAN_USUAL, .proved = fans_proved \
+        .least = 1, .most = INT_MAX, .usual = FAN_USUAL,                       \
+        .proved = fans_proved, .candidate = choice                             \
     }
 
-static int64_t binomial_or_flat(const struct rcx_shape *s, int i)
+/* Chains and binary trees are for segments, in which only calls on several
+ * nodes are priced. */
+static int64_t one_of(const struct rcx_shape *s, const int64_t kinds_of[],
+                      int n, int i)
 {
-    return s && i == 0 ? BINOMIAL : i == 1 ? FLAT : RCX_PARAM_END;
+    return i < n - (s->segments > 1 ? 0 : 2) ? kinds_of[i] : RCX_PARAM_END;
+}
+
+static int64_t tree_of_reduce(const struct rcx_shape *s, int i)
+{
+    static const int64_t these[] = {BINOMIAL, CHAIN, BINARY};
+
+    return one_of(s, these, 3, i);
+}
+
+static int64_t tree_of_bcast(const struct rcx_shape *s, int i)
+{
+    static const int64_t these[] = {BINOMIAL, FLAT, CHAIN, BINARY};
+
+    return one_of(s, these, 4, i);
+}
+
+/* While the topology is chosen the fan is not known. */
+static int64_t fan_of(const struct rcx_shape *s, int i)
+{
+    static const int64_t chains[] = {1, 2, FAN_USUAL, RCX_PARAM_END};
+
+    if (s->params[TOPOLOGY] == CHAIN)
+        return chains[i];
+    return i == 0 ? FAN_USUAL : RCX_PARAM_END;
 }
 
 const struct rcx_param rcx_topology_params[] = {
-    [TOPOLOGY] = TOPOLOGY_OF(names, NULL), [FAN] = FAN_OF_IT, {.name = NULL}};
+    TOPOLOGY_OF(names, tree_of_reduce), FAN_OF_IT(fan_of), {.name = NULL}};
 const struct rcx_param rcx_topology_bcast_params[] = {
-    TOPOLOGY_OF(names, binomial_or_flat), FAN_OF_IT, {.name = NULL}};
+    TOPOLOGY_OF(names, tree_of_bcast), FAN_OF_IT(fan_of), {.name = NULL}};
 const struct rcx_param rcx_topology_tree_params[] = {
-    TOPOLOGY_OF(names_of_one, NULL), FAN_OF_IT, {.name = NULL}};
+    TOPOLOGY_OF(names_of_one, NULL), FAN_OF_IT(NULL), {.name = NULL}};
 
 void rcx_topology_set_flat(int64_t params[])
 {
@@ -436,8 +480,10 @@ static struct rcx_topology make(int kind, int fan, int size, int root)
 
 struct rcx_topology rcx_topology_of(const struct rcx_shape *s)
 {
-    return make((int)s->params[TOPOLOGY], (int)s->params[FAN], s->size,
-                s->root);
+    const int64_t fan = s->params[FAN];
+
+    return make((int)s->params[TOPOLOGY], fan == RCX_PARAM_AUTO ? 1 : (int)fan,
+                s->size, s->root);
 }
 
 struct rcx_topology rcx_topology_binomial(int size, int root)
@@ -501,8 +547,38 @@ int rcx_topology_rounds(const struct rcx_topology *t)
 }
 
 /* In other trees a rank has few children. */
+int rcx_topology_busiest(const struct rcx_topology *t)
+{
+    const int rounds = rcx_topology_rounds(t);
+
+    return t->size > 1 && t->kind->ops->busiest
+               ? least_of(rounds, t->kind->ops->busiest(t))
+               : rounds;
+}
+
+/* An interval is split at the largest power of two below its length. The root
+ * represents its part, the first rank the other one. */
+static int binomial_depth(int size, int root)
+{
+    int depth = 0;
+
+    while (size > 1) {
+        const int lower = rcx_pow2_floor(size - 1);
+        const bool above = root >= lower;
+        const int other = above ? lower : size - lower;
+        const int there = 1 + rcx_log2_floor(other);
+
+        depth = there > depth ? there : depth;
+        root -= above ? lower : 0;
+        size -= other;
+    }
+    return depth;
+}
+
 int rcx_topology_depth(const struct rcx_topology *t)
 {
+    if (t->kind == &kinds[BINOMIAL])
+        return binomial_depth(t->size, t->root);
     return t->kind == &kinds[FLAT] && t->size > 1 ? 1 : rcx_topology_rounds(t);
 }
 

@@ -62,6 +62,9 @@ int rcx_topology_rounds(const struct rcx_topology *t);
 /* Return how long a broadcast takes, in messages one after another, if a rank
  * sends one message to all its children at once. */
 int rcx_topology_depth(const struct rcx_topology *t);
+/* Return how many messages the busiest rank at most receives from its children,
+ * in all trees. */
+int rcx_topology_busiest(const struct rcx_topology *t);
 /* Return how long the gather of equal blocks along a gathering tree takes, in
  * blocks one after another. */
 double rcx_topology_blocks(const struct rcx_topology *t);

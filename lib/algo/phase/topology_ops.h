@@ -11,6 +11,8 @@ struct rcx_topology_ops {
     struct rcx_interval (*below)(const struct rcx_topology *t, int tree,
                                  int rank);
     int (*rounds)(const struct rcx_topology *t);
+    int (*busiest)(const struct rcx_topology *t); /* NULL: the root, in each
+                                                     round */
     double (*blocks)(const struct rcx_topology *t);
 };
 

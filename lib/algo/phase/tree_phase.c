@@ -95,6 +95,12 @@ void rcx_tree_phase_bcast(struct rcx_builder *b, const struct rcx_group *g,
 
 /* ---- Costs --------------------------------------------------------------- */
 
+/* Each link of a tree carries one message. */
+static double idle_in(const struct rcx_topology *t, double rounds)
+{
+    return rounds - t->trees * (t->size - 1.0) / t->size;
+}
+
 struct rcx_cost rcx_tree_phase_reduce_cost(const struct rcx_topology *t,
                                            size_t count)
 {
@@ -102,12 +108,15 @@ struct rcx_cost rcx_tree_phase_reduce_cost(const struct rcx_topology *t,
     const double elements = rounds * (double)count / t->trees;
 
     const double again = rounds - rcx_topology_depth(t);
+    const double others = rounds - rcx_topology_busiest(t);
 
     return (struct rcx_cost){
         .rounds = rounds,
         .volume = elements,
         .combines = elements,
-        .saved = {again, 0.5 * again * (double)count / t->trees}};
+        .saved = {again, 0.5 * again * (double)count / t->trees},
+        .slack = {others, others * (double)count / t->trees},
+        .idle = idle_in(t, rounds)};
 }
 
 struct rcx_cost rcx_tree_phase_bcast_cost(const struct rcx_topology *t,
@@ -117,9 +126,11 @@ struct rcx_cost rcx_tree_phase_bcast_cost(const struct rcx_topology *t,
 
     const double depth = rcx_topology_depth(t);
     const double part = (double)count / t->trees;
+    const double others = rounds - rcx_topology_busiest(t);
 
-    return (struct rcx_cost){
-        .rounds = rounds,
-        .volume = rounds * part,
-        .saved = {rounds - depth, (rounds - depth) * part}};
+    return (struct rcx_cost){.rounds = rounds,
+                             .volume = rounds * part,
+                             .saved = {rounds - depth, (rounds - depth) * part},
+                             .slack = {others, others * part},
+                             .idle = idle_in(t, rounds)};
 }

@@ -22,7 +22,8 @@ static struct rcx_cost cost(const struct rcx_shape *s)
         rcx_cost_sum(rcx_halving_reduce_scatter_cost(cube, n),
                      rcx_halving_allgather_cost(cube, n));
 
-    return rcx_cost_sum(rcx_fold_halves_in_cost(s), core);
+    return rcx_cost_sum(rcx_fold_halves_in_cost(s),
+                        rcx_fold_core_cost(s, core));
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)

@@ -11,11 +11,12 @@
 #include "core/base/clock.h"
 
 /*
- * A short message: the quickest of SHORT_TRIPS counts. A byte: of two long
- * messages one after the other, the second one's time counts, as a shaper lets
- * the first bytes after a pause pass at a higher rate. They get longer until
- * one takes long_seconds, or is LONGEST. Then the quickest of LONG_TRIPS
- * counts, unless one takes most_seconds.
+ * A short message: the quickest of SHORT_TRIPS counts. One that waits for no
+ * other: half of what a second one adds to the quickest round trip. A byte: of
+ * two long messages one after the other, the second one's time counts, as a
+ * shaper lets the first bytes after a pause pass at a higher rate. They get
+ * longer until one takes long_seconds, or is LONGEST. Then the quickest of
+ * LONG_TRIPS counts, unless one takes most_seconds.
  */
 enum { SHORT = 8, SHORT_TRIPS = 16, LONG_TRIPS = 3 };
 enum { LONG = 96 << 10, LONGEST = 8 * LONG };
@@ -26,8 +27,8 @@ enum { TAG = 0 };
 
 /* The word of an agreement is the AND of all words. Each price is one byte of
  * it, a power of sqrt(2) of its unit; all bits set: not known. */
-enum { BITS = 8, UNKNOWN = (1 << BITS) - 1, ALPHA = 0, BETA = BITS };
-static const double alpha_unit = 1e-9, beta_unit = 1e-15;
+enum { BITS = 8, UNKNOWN = (1 << BITS) - 1, PRICES = 3 };
+static const double units[PRICES] = {1e-9, 1e-15, 1e-9};
 
 static const double root = 1.41421356237309505; /* of 2 */
 
@@ -49,10 +50,17 @@ static uint64_t power_of(double seconds, double unit)
     return power;
 }
 
+static uint64_t price_of(uint64_t word, int i)
+{
+    return word >> i * BITS & UNKNOWN;
+}
+
 static bool is_known(uint64_t word)
 {
-    return (word >> ALPHA & UNKNOWN) != UNKNOWN &&
-           (word >> BETA & UNKNOWN) != UNKNOWN;
+    for (int i = 0; i < PRICES; i++)
+        if (price_of(word, i) == UNKNOWN)
+            return false;
+    return true;
 }
 
 /* ---- Messages ------------------------------------------------------------ */
@@ -156,13 +164,31 @@ static rcx_status_t time_long(struct pair *p, double *beta_p)
     return status;
 }
 
-static rcx_status_t time_network(struct pair *p, double *alpha_p,
-                                 double *beta_p)
+/* A second message adds to a round trip what one rank takes to receive it and
+ * to send the reply. */
+static rcx_status_t time_tell(struct pair *p, double alpha, double *tell_p)
 {
-    rcx_status_t status = time_short(p, alpha_p);
+    double both = INFINITY;
+    rcx_status_t status = RCX_OK;
+
+    for (int i = 0; i < SHORT_TRIPS && status == RCX_OK; i++) {
+        double seconds[2] = {0, 0};
+
+        status = time_two(p, SHORT, seconds);
+        both = seconds[1] < both ? seconds[1] : both;
+    }
+    *tell_p = both > 2 * alpha ? 0.5 * (both - 2 * alpha) : 0;
+    return status;
+}
+
+static rcx_status_t time_network(struct pair *p, struct rcx_link *link)
+{
+    rcx_status_t status = time_short(p, &link->alpha);
 
     if (status == RCX_OK)
-        status = time_long(p, beta_p);
+        status = time_tell(p, link->alpha, &link->tell);
+    if (status == RCX_OK)
+        status = time_long(p, &link->beta);
     return status == RCX_OK
                ? rcx_send(p->buffer, 0, RCX_BYTE, p->peer, TAG, p->comm)
                : status;
@@ -179,11 +205,9 @@ static int first_elsewhere(const struct rcx_nodes *nodes)
     return rank;
 }
 
-static struct rcx_link beyond(const struct rcx_machine *near, double alpha,
-                              double beta)
+static double beyond(double near, double all)
 {
-    return (struct rcx_link){alpha > near->alpha ? alpha - near->alpha : 0,
-                             beta > near->beta ? beta - near->beta : 0};
+    return all > near ? all - near : 0;
 }
 
 rcx_status_t rcx_network_time(struct rcx_context *context, struct rcx_link *far)
@@ -191,7 +215,8 @@ rcx_status_t rcx_network_time(struct rcx_context *context, struct rcx_link *far)
     const int rank = context->boot->rank;
     const int other = first_elsewhere(rcx_nodes_linked(context->nodes));
     struct pair p = {.comm = context->internal, .peer = rank ? 0 : other};
-    double alpha = 0, beta = 0;
+    const struct rcx_machine *near = &context->machine;
+    struct rcx_link all = {0, 0, 0};
     rcx_status_t status;
 
     if (rank != 0 && rank != other)
@@ -200,16 +225,22 @@ rcx_status_t rcx_network_time(struct rcx_context *context, struct rcx_link *far)
     if (!p.buffer)
         return rcx_fail(&context->log, RCX_ERR_NOMEM,
                         "no memory to measure the network");
-    status = rank ? echo(&p) : time_network(&p, &alpha, &beta);
+    status = rank ? echo(&p) : time_network(&p, &all);
     rcx_heap_free(&context->heap, p.buffer);
-    *far = beyond(&context->machine, alpha, beta);
+    *far = (struct rcx_link){.alpha = beyond(near->alpha, all.alpha),
+                             .beta = beyond(near->beta, all.beta),
+                             .tell = beyond(near->tell, all.tell)};
     return status;
 }
 
 static uint64_t word_of(const struct rcx_link *far)
 {
-    return UINT64_MAX << 2 * BITS | power_of(far->alpha, alpha_unit) << ALPHA |
-           power_of(far->beta, beta_unit) << BETA;
+    const double prices[PRICES] = {far->alpha, far->beta, far->tell};
+    uint64_t word = UINT64_MAX << PRICES * BITS;
+
+    for (int i = 0; i < PRICES; i++)
+        word |= power_of(prices[i], units[i]) << i * BITS;
+    return word;
 }
 
 static bool is_near(double a, double b)
@@ -227,16 +258,18 @@ static void tell(struct rcx_context *context, double ms)
         return;
     rcx_info(&context->log,
              "the network between ranks 0 and %d: "
-             "far-alpha=%.3gus,far-beta=%.3gns, measured in %.1f ms",
+             "far-alpha=%.3gus,far-beta=%.3gns,far-tell=%.3gus, measured in "
+             "%.1f ms",
              first_elsewhere(rcx_nodes_linked(context->nodes)), 1e6 * is->alpha,
-             1e9 * is->beta, ms);
+             1e9 * is->beta, 1e6 * is->tell, ms);
     if (!is_near(is->alpha, usual->alpha) || !is_near(is->beta, usual->beta))
-        rcx_info(&context->log,
-                 "reductions whose bits depend on the algorithm are chosen for "
-                 "far-alpha=%.3gus,far-beta=%.3gns, so that all runs have the "
-                 "same: RCX_MACHINE, or a file of rcx_tune, tells them this "
-                 "network",
-                 1e6 * usual->alpha, 1e9 * usual->beta);
+        rcx_info(
+            &context->log,
+            "reductions whose bits depend on the algorithm are chosen for "
+            "far-alpha=%.3gus,far-beta=%.3gns,far-tell=%.3gus, so that all "
+            "runs have the same: RCX_MACHINE, or a file of rcx_tune, tells "
+            "them this network",
+            1e6 * usual->alpha, 1e9 * usual->beta, 1e6 * usual->tell);
 }
 
 rcx_status_t rcx_network_measure(struct rcx_context *context)
@@ -260,8 +293,9 @@ rcx_status_t rcx_network_measure(struct rcx_context *context)
     context->is_told = false; /* the user has seen no error */
     if (status != RCX_OK || !is_known(word))
         return status;
-    far->alpha = seconds_of(word >> ALPHA & UNKNOWN, alpha_unit);
-    far->beta = seconds_of(word >> BETA & UNKNOWN, beta_unit);
+    far->alpha = seconds_of(price_of(word, 0), units[0]);
+    far->beta = seconds_of(price_of(word, 1), units[1]);
+    far->tell = seconds_of(price_of(word, 2), units[2]);
     tell(context, 1e-6 * (double)(rcx_now_ns() - begin_ns));
     return RCX_OK;
 }

@@ -149,16 +149,24 @@ struct rcx_cost {
     double rounds;
     double volume;   /* elements sent, one after another */
     double combines; /* elements combined, one after another */
-    /* Of these, what takes less within a node: rounds of messages that wait for
-     * no earlier round, and elements that share a copy with earlier ones, as
+    /* Of these, what takes less: rounds of messages that wait for no earlier
+     * round, and within a node elements that share a copy with earlier ones, as
      * they go to another peer (see shared.c). */
     struct rcx_saving {
         double rounds, volume;
     } saved;
+    /* Of these, what the busiest rank waits for and takes no part in. */
+    struct rcx_slack {
+        double rounds, volume;
+    } slack;
+    double idle; /* of the rounds, those in which a rank sends no message: the
+                    mean over all ranks */
     /* Of levels that divide the ranks: */
     struct rcx_crossing {
         double rounds; /* number of rounds with messages between groups */
         double volume; /* elements over a group's link, one after another */
+        double saved;  /* of the rounds, those that wait for no earlier one */
+        double idle;   /* of the rounds, as above */
     } across[RCX_LEVELS];
 };
 
@@ -166,9 +174,9 @@ struct rcx_cost {
 struct rcx_cost rcx_cost_sum(struct rcx_cost first, struct rcx_cost second);
 
 /* Add to the cost of s messages that all ranks send between the groups of n,
- * and of all coarser maps: so many rounds, so many elements of each rank. */
+ * and of all coarser maps. each: rounds, and elements of each rank. */
 void rcx_cost_cross(struct rcx_cost *cost, const struct rcx_nodes *n,
-                    const struct rcx_shape *s, double rounds, double volume);
+                    const struct rcx_shape *s, struct rcx_crossing each);
 
 /*
  * A parameter of an algorithm, which users set by NAME:parameter=value. Its

@@ -200,26 +200,41 @@ static size_t segment_elements(size_t bytes, const struct rcx_shape *shape)
     return bytes && bytes < shape->elem_bytes ? 1 : bytes / shape->elem_bytes;
 }
 
-/* Return the shape of a segment, by which an algorithm is priced. If there are
- * blocks, a segment has a part of each. */
+/* The shape of a segment, by which an algorithm is priced: on several nodes
+ * with all segments, else by itself. */
 static struct rcx_shape segment_of(const struct rcx_shape *shape,
-                                   size_t segment)
+                                   const struct rcx_method *m)
 {
     struct rcx_shape s = *shape;
 
-    if (segment > 0 && segment < s.count && !rcx_coll_has_blocks(s.coll))
-        s.count = segment;
+    if (rcx_nodes_linked(shape->nodes))
+        return rcx_price_segment(shape, m->segment, m->window);
+    if (m->segment > 0 && m->segment < s.count && !rcx_coll_has_blocks(s.coll))
+        s.count = m->segment;
     return s;
 }
 
-static void adopt_cheapest(struct rcx_method *m, const struct rcx_shape *shape,
-                           rcx_order_t needed)
+static void adopt(struct rcx_method *m, const struct rcx_algo *algo,
+                  const struct rcx_shape *s)
 {
-    struct rcx_shape s = segment_of(shape, m->segment);
+    m->algo = algo;
+    m->nodes = s->nodes;
+    memcpy(m->params, s->params, sizeof m->params);
+}
 
-    m->algo = rcx_price_cheapest(&s, needed);
-    m->nodes = s.nodes;
-    memcpy(m->params, s.params, sizeof m->params);
+/* is_cut: m has the segments that a rule names, also none. */
+static void adopt_cheapest(struct rcx_method *m, const struct rcx_shape *shape,
+                           rcx_order_t needed, bool is_cut)
+{
+    struct rcx_shape s = is_cut ? segment_of(shape, m) : *shape;
+    const struct rcx_algo *algo = is_cut ? rcx_price_cheapest(&s, needed)
+                                         : rcx_price_cheapest_cut(&s, needed);
+
+    adopt(m, algo, &s);
+    if (!is_cut && s.segments > 1) {
+        m->segment = s.count;
+        m->window = s.window;
+    }
 }
 
 /* Set m from rule. Its segment length and window apply even if its algorithm
@@ -235,16 +250,23 @@ static void obey(struct rcx_method *m, const struct rcx_rule *rule,
                      : segment_elements(spec->segment_bytes, shape);
     m->window = spec->window ? spec->window : WINDOW_USUAL;
     if (!spec->algo) {
-        adopt_cheapest(m, shape, needed);
+        adopt_cheapest(m, shape, needed, spec->segment_bytes != SIZE_MAX);
         return;
     }
-    s = segment_of(shape, m->segment);
+    s = segment_of(shape, m);
     s = settle(&s, spec);
-    if (!suits(spec->algo, &s, needed))
-        return;
-    m->algo = spec->algo;
-    m->nodes = s.nodes;
-    memcpy(m->params, s.params, sizeof m->params);
+    if (suits(spec->algo, &s, needed))
+        adopt(m, spec->algo, &s);
+}
+
+void rcx_method_apply(const struct rcx_method *m, struct rcx_shape *s)
+{
+    memcpy(s->params, m->params, sizeof s->params);
+    s->nodes = m->nodes;
+    if (m->segment > 0 && m->segment < s->count && rcx_nodes_linked(s->nodes)) {
+        s->segments = (double)((s->count - 1) / m->segment + 1);
+        s->window = m->window;
+    }
 }
 
 const struct rcx_rule *rcx_method_by_rule(const struct rcx_shape *shape,
@@ -260,7 +282,7 @@ const struct rcx_rule *rcx_method_by_rule(const struct rcx_shape *shape,
         if (rule)
             obey(m, rule, shape, needed);
         else
-            adopt_cheapest(m, shape, needed);
+            adopt_cheapest(m, shape, needed, m->segment > 0);
     } while (rule && !m->algo);
     return rule;
 }

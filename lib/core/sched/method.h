@@ -65,6 +65,9 @@ const struct rcx_rule *rcx_method_by_rule(const struct rcx_shape *shape,
                                           const struct rcx_tuning *tuning,
                                           struct rcx_method *m);
 
+/* Make s the shape by which the algorithm of m builds its segments. */
+void rcx_method_apply(const struct rcx_method *m, struct rcx_shape *s);
+
 /*
  * Choose the method of a call that needs an order level. Errors are logged.
  * RCX_ERR_UNSUPPORTED: the prescribed algorithm does not suit the call, or no

@@ -22,14 +22,19 @@ const struct rcx_machine rcx_machine_usual = {
     .gamma = 0.05e-9,
     .tell = 0.1e-6,
     .share = 0.03e-9,
-    .link = {[RCX_LEVEL_NODE] = {20e-6, 8e-9},
-             [RCX_LEVEL_SOCKET] = {0.15e-6, 0.01e-9},
-             [RCX_LEVEL_NUMA] = {0.01e-6, 0.01e-9},
-             [RCX_LEVEL_CACHE] = {0.08e-6, 0.03e-9}}};
+    .link = {[RCX_LEVEL_NODE] = {20e-6, 8e-9, 5e-6},
+             [RCX_LEVEL_SOCKET] = {0.15e-6, 0.01e-9, 0.15e-6},
+             [RCX_LEVEL_NUMA] = {0.01e-6, 0.01e-9, 0.01e-6},
+             [RCX_LEVEL_CACHE] = {0.08e-6, 0.03e-9, 0.08e-6}}};
 
 const struct rcx_machine *rcx_machine_of(const struct rcx_shape *s)
 {
     return s->machine ? s->machine : &rcx_machine_usual;
+}
+
+static double tell_of(const struct rcx_link *link)
+{
+    return link->tell < link->alpha ? link->tell : link->alpha;
 }
 
 double rcx_cost_seconds(const struct rcx_cost *cost, size_t elem_bytes,
@@ -44,24 +49,92 @@ double rcx_cost_seconds(const struct rcx_cost *cost, size_t elem_bytes,
                     cost->combines * machine->gamma;
 
     for (int l = 0; l < RCX_LEVELS; l++) {
-        rounds += cost->across[l].rounds * machine->link[l].alpha;
-        volume += cost->across[l].volume * machine->link[l].beta;
+        const struct rcx_link *link = &machine->link[l];
+        const double unwaited = machine->tell <= 0 ? 0 : cost->across[l].saved;
+
+        rounds += (cost->across[l].rounds - unwaited) * link->alpha +
+                  unwaited * tell_of(link);
+        volume += cost->across[l].volume * link->beta;
     }
     return rounds + (double)elem_bytes * volume;
+}
+
+/* All ranks that take part: those of a phase, in all phases alike at once. */
+static double ranks_of(const struct rcx_shape *s)
+{
+    return (double)s->size * (s->alike > 0 ? s->alike : 1);
+}
+
+/* Seconds for which messages of all ranks occupy the cores that they share.
+ * Between nodes both ends of a message take part of its time. */
+static double work(const struct rcx_cost *cost, const struct rcx_shape *s)
+{
+    const struct rcx_machine *m = rcx_machine_of(s);
+    enum { ENDS = 2 };
+    double each = (cost->rounds - cost->idle) * m->alpha;
+
+    if (s->cores <= 0 || ranks_of(s) <= s->cores)
+        return 0;
+    for (int l = 0; l < RCX_LEVELS; l++)
+        each += (cost->across[l].rounds - cost->across[l].idle) * ENDS *
+                tell_of(&m->link[l]);
+    return each * ranks_of(s) / s->cores;
+}
+
+/* Seconds for which the busiest rank, or the busiest link, is busy. */
+static double occupied(const struct rcx_cost *cost, const struct rcx_shape *s)
+{
+    const struct rcx_machine *m = rcx_machine_of(s);
+    const double own = cost->volume - cost->slack.volume;
+    const double part = cost->volume > 0 ? own / cost->volume : 1;
+    const double rounds = cost->rounds - cost->slack.rounds;
+    double most = own * m->beta + part * cost->combines * m->gamma;
+    double tell = rounds * m->tell;
+
+    for (int l = 0; l < RCX_LEVELS; l++) {
+        const struct rcx_crossing *c = &cost->across[l];
+        const double link = part * c->volume * m->link[l].beta;
+
+        most = link > most ? link : most;
+        tell +=
+            (c->rounds < rounds ? c->rounds : rounds) * tell_of(&m->link[l]);
+    }
+    return tell + (double)s->elem_bytes * most;
+}
+
+double rcx_cost_time(const struct rcx_cost *cost, const struct rcx_shape *s)
+{
+    const double segments = s->segments > 1 ? s->segments : 1;
+    const double busy = segments * work(cost, s);
+    double path = rcx_cost_seconds(cost, s->elem_bytes, rcx_machine_of(s));
+
+    if (segments > 1) {
+        const double own = occupied(cost, s), turn = path / s->window;
+
+        path += (segments - 1) * (own > turn ? own : turn);
+    }
+    return busy > path ? busy : path;
 }
 
 struct rcx_cost rcx_cost_sum(struct rcx_cost first, struct rcx_cost second)
 {
     struct rcx_cost sum = {.rounds = first.rounds + second.rounds,
                            .volume = first.volume + second.volume,
-                           .combines = first.combines + second.combines};
+                           .combines = first.combines + second.combines,
+                           .idle = first.idle + second.idle};
 
     sum.saved.rounds = first.saved.rounds + second.saved.rounds;
     sum.saved.volume = first.saved.volume + second.saved.volume;
-    for (int l = 0; l < RCX_LEVELS; l++)
-        sum.across[l] = (struct rcx_crossing){
-            .rounds = first.across[l].rounds + second.across[l].rounds,
-            .volume = first.across[l].volume + second.across[l].volume};
+    sum.slack.rounds = first.slack.rounds + second.slack.rounds;
+    sum.slack.volume = first.slack.volume + second.slack.volume;
+    for (int l = 0; l < RCX_LEVELS; l++) {
+        const struct rcx_crossing *a = &first.across[l], *b = &second.across[l];
+
+        sum.across[l] = (struct rcx_crossing){.rounds = a->rounds + b->rounds,
+                                              .volume = a->volume + b->volume,
+                                              .saved = a->saved + b->saved,
+                                              .idle = a->idle + b->idle};
+    }
     return sum;
 }
 
@@ -85,11 +158,21 @@ static double sharing(const struct rcx_nodes *n, int size)
 }
 
 void rcx_cost_cross(struct rcx_cost *cost, const struct rcx_nodes *n,
-                    const struct rcx_shape *s, double rounds, double volume)
+                    const struct rcx_shape *s, struct rcx_crossing each)
 {
-    for (; n; n = n->coarser)
-        cost->across[n->level] = (struct rcx_crossing){
-            rounds, volume * beside(s) * sharing(n, s->size)};
+    const double volume = each.volume * beside(s);
+
+    for (; n; n = n->coarser) {
+        each.volume = volume * sharing(n, s->size);
+        cost->across[n->level] = each;
+    }
+}
+
+/* All that a cost has, as crossing a level. */
+static struct rcx_crossing whole(const struct rcx_cost *cost)
+{
+    return (struct rcx_crossing){cost->rounds, cost->volume, cost->saved.rounds,
+                                 cost->idle};
 }
 
 /* Add what crosses finer levels, which do not divide the ranks of a phase: of a
@@ -102,8 +185,8 @@ static void cross_inner(struct rcx_cost *cost, const struct rcx_shape *s)
         const int most =
             s->leaders > 0 && s->leaders < n->most ? s->leaders : n->most;
 
-        cost->across[n->level] =
-            (struct rcx_crossing){cost->rounds, cost->volume * most * others};
+        cost->across[n->level] = whole(cost);
+        cost->across[n->level].volume *= most * others;
     }
 }
 
@@ -115,13 +198,14 @@ struct rcx_cost rcx_cost_of(const struct rcx_algo *algo,
     struct rcx_cost cost = algo->cost(s);
 
     if (is_far && !algo->is_by_nodes)
-        cost.saved = (struct rcx_saving){0, 0};
+        cost.saved.volume = 0;
     cross_inner(&cost, s);
     if (!algo->is_by_nodes)
-        rcx_cost_cross(&cost, s->nodes, s, cost.rounds, cost.volume);
-    if (s->crosses > 0)
-        cost.across[s->crosses - 1] =
-            (struct rcx_crossing){cost.rounds, cost.volume * beside(s)};
+        rcx_cost_cross(&cost, s->nodes, s, whole(&cost));
+    if (s->crosses > 0) {
+        cost.across[s->crosses - 1] = whole(&cost);
+        cost.across[s->crosses - 1].volume *= beside(s);
+    }
     return cost;
 }
 
@@ -230,7 +314,7 @@ static void settle_one(const struct rcx_algo *algo, struct rcx_shape *s, int i)
 
         s->params[i] = p->candidate(s, k);
         cost = rcx_cost_of(algo, s);
-        seconds = rcx_cost_seconds(&cost, s->elem_bytes, rcx_machine_of(s));
+        seconds = rcx_cost_time(&cost, s);
         if (seconds < least) {
             least = seconds;
             best = s->params[i];

@@ -7,16 +7,16 @@
 
 /*
  * Cost parameters of a machine, in seconds: alpha per message, beta per byte
- * sent, gamma per byte combined. Within a node, tell per message that waits for
- * no other one, and share per byte for each further reader of a copy; tell = 0:
- * nothing is less within a node, as in the papers' model. Those of a level are
- * added for a message between its groups, and for each byte over the link of a
- * group.
+ * sent, gamma per byte combined; tell per message that waits for no other one,
+ * and within a node share per byte for each further reader of a copy. tell = 0:
+ * nothing is less, as in the papers' model. Those of a level are added for a
+ * message between its groups, and for each byte over the link of a group.
  */
 struct rcx_machine {
     double alpha, beta, gamma, tell, share;
     struct rcx_link {
         double alpha, beta;
+        double tell; /* alpha or more: as alpha */
     } link[RCX_LEVELS];
 };
 
@@ -27,8 +27,18 @@ extern const struct rcx_machine rcx_machine_usual;
 /* The machine of s, or the usual one. */
 const struct rcx_machine *rcx_machine_of(const struct rcx_shape *s);
 
+/* Return the time of a cost if each rank has a core. */
 double rcx_cost_seconds(const struct rcx_cost *cost, size_t elem_bytes,
                         const struct rcx_machine *machine);
+/*
+ * Return the time of all segments of s, of which each has that cost. A segment
+ * follows the one before it as soon as the busiest rank has sent and combined
+ * its part of that one, and the busiest link has carried it, but window of them
+ * are in progress at most. If the ranks share the cores that s states, it takes
+ * at least the work of these: all messages of all ranks. Nodes may share a
+ * machine: a message between them takes time of cores then, and not of a wire.
+ */
+double rcx_cost_time(const struct rcx_cost *cost, const struct rcx_shape *s);
 
 void rcx_params_reset(const struct rcx_algo *algo, int64_t params[]);
 /* Return the parameter of that name; NULL: algo has none. */

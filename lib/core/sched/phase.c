@@ -50,6 +50,10 @@ static struct rcx_shape shape_in(const struct rcx_shape *outer,
                               .crosses = scope.crosses,
                               .leaders = scope.leaders,
                               .beside = scope.beside,
+                              .alike = scope.alike,
+                              .cores = outer->cores,
+                              .segments = outer->segments,
+                              .window = outer->window,
                               .machine = outer->machine};
 }
 
@@ -69,9 +73,16 @@ struct rcx_shape rcx_phase_shape(const struct rcx_phase *phase,
 
 /* ---- Prices -------------------------------------------------------------- */
 
+static int alike(const struct rcx_shape *s)
+{
+    return s->alike > 0 ? s->alike : 1;
+}
+
 struct rcx_scope rcx_scope_within(const struct rcx_shape *s)
 {
-    return (struct rcx_scope){.inner = s->nodes->finer, .beside = s->beside};
+    return (struct rcx_scope){.inner = s->nodes->finer,
+                              .beside = s->beside,
+                              .alike = s->nodes->count * alike(s)};
 }
 
 /* Phases that run beside the one around it run beside this one as well. */
@@ -82,7 +93,15 @@ struct rcx_scope rcx_scope_between(const struct rcx_shape *s, int leaders)
                               .crosses = (int)s->nodes->level + 1,
                               .leaders = leaders,
                               .beside =
-                                  leaders * (s->beside > 0 ? s->beside : 1)};
+                                  leaders * (s->beside > 0 ? s->beside : 1),
+                              .alike = leaders * alike(s)};
+}
+
+/* Make idle, a mean over the ranks of a phase, one over all ranks: those that
+ * have no part in it are idle in all its rounds. */
+static double spread(double rounds, double idle, double part)
+{
+    return rounds - (rounds - idle) * part;
 }
 
 struct rcx_cost rcx_phase_cost(const struct rcx_phase *phase,
@@ -90,8 +109,17 @@ struct rcx_cost rcx_phase_cost(const struct rcx_phase *phase,
                                size_t count)
 {
     const struct rcx_shape s = rcx_phase_shape(phase, outer, size, count);
+    const double all = (double)outer->size * alike(outer);
+    const double part = size * (double)alike(&s) / all;
+    struct rcx_cost cost = rcx_cost_of(phase->algo, &s);
 
-    return rcx_cost_of(phase->algo, &s);
+    if (part >= 1)
+        return cost;
+    cost.idle = spread(cost.rounds, cost.idle, part);
+    for (int l = 0; l < RCX_LEVELS; l++)
+        cost.across[l].idle =
+            spread(cost.across[l].rounds, cost.across[l].idle, part);
+    return cost;
 }
 
 struct rcx_phase rcx_phase_cheapest(enum rcx_coll coll, rcx_order_t needed,

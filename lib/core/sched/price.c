@@ -2,7 +2,6 @@
 /*
  * Prices of algorithms: seconds by their cost formulas and a machine's
  * parameters. Methods, phases and the values of "auto" are chosen by them.
- * Prices do not account for segments.
  */
 #include "core/sched/price.h"
 
@@ -14,17 +13,21 @@ bool rcx_price_is_none(const struct rcx_algo *algo, const struct rcx_shape *s)
     return algo->is_by_nodes && s->nodes && s->nodes->level == RCX_LEVEL_CORE;
 }
 
+static double cost_of(const struct rcx_algo *algo, const struct rcx_shape *s)
+{
+    const struct rcx_cost cost = rcx_cost_of(algo, s);
+
+    return rcx_cost_time(&cost, s);
+}
+
 static double price_settled(const struct rcx_algo *algo, struct rcx_shape *s,
                             rcx_order_t needed)
 {
-    struct rcx_cost cost;
-
     rcx_params_settle(algo, s);
     if (!rcx_algo_fits(algo, s) || rcx_algo_order(algo, s) < needed ||
         rcx_price_is_none(algo, s))
         return INFINITY;
-    cost = rcx_cost_of(algo, s);
-    return rcx_cost_seconds(&cost, s->elem_bytes, rcx_machine_of(s));
+    return cost_of(algo, s);
 }
 
 double rcx_price_with(const struct rcx_algo *algo, const struct rcx_shape *s,
@@ -91,5 +94,57 @@ const struct rcx_algo *rcx_price_cheapest(struct rcx_shape *s,
         cheapest = as_it;
     }
     *s = cheapest;
+    return best;
+}
+
+/* ---- Segments ------------------------------------------------------------ */
+
+static const struct {
+    size_t bytes;
+    unsigned window;
+} cuts[] = {{4 << 10, 2},  {4 << 10, 4},  {16 << 10, 2}, {16 << 10, 4},
+            {64 << 10, 2}, {64 << 10, 4}, {256 << 10, 2}};
+
+/* Segments have costs of their own that no price contains. */
+static const double worth = 0.9;
+
+struct rcx_shape rcx_price_segment(const struct rcx_shape *shape,
+                                   size_t segment, unsigned window)
+{
+    struct rcx_shape s = *shape;
+
+    if (segment == 0 || segment >= s.count || s.displs)
+        return s;
+    s.segments = (double)((s.count - 1) / segment + 1);
+    s.window = window;
+    s.count = segment;
+    return s;
+}
+
+const struct rcx_algo *rcx_price_cheapest_cut(struct rcx_shape *s,
+                                              rcx_order_t needed)
+{
+    const struct rcx_shape whole = *s;
+    const struct rcx_algo *best = rcx_price_cheapest(s, needed);
+    const bool is_cut = !whole.uncut && rcx_nodes_linked(whole.nodes) &&
+                        !rcx_colls[whole.coll].is_local && !whole.displs &&
+                        whole.elem_bytes > 0;
+    double least = best ? cost_of(best, s) : 0;
+
+    for (size_t i = 0; best && is_cut && i < sizeof cuts / sizeof *cuts; i++) {
+        const size_t segment = cuts[i].bytes / whole.elem_bytes;
+        struct rcx_shape cut;
+        const struct rcx_algo *algo;
+
+        if (segment == 0 || 2 * segment > whole.count)
+            continue;
+        cut = rcx_price_segment(&whole, segment, cuts[i].window);
+        algo = rcx_price_cheapest(&cut, needed);
+        if (cost_of(algo, &cut) >= (s->segments > 1 ? 1 : worth) * least)
+            continue;
+        least = cost_of(algo, &cut);
+        best = algo;
+        *s = cut;
+    }
     return best;
 }

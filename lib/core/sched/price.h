@@ -31,4 +31,17 @@ double rcx_price_of(const struct rcx_algo *algo, struct rcx_shape *s,
 const struct rcx_algo *rcx_price_cheapest(struct rcx_shape *s,
                                           rcx_order_t needed);
 
+/*
+ * Return the cheapest algorithm, with segments if these make it cheaper, on
+ * several nodes only; store its parameters, its map, and the shape of a
+ * segment in s. NULL: there is none.
+ */
+const struct rcx_algo *rcx_price_cheapest_cut(struct rcx_shape *s,
+                                              rcx_order_t needed);
+
+/* The shape of a segment of so many elements, 0: none, by which a method is
+ * priced. If there are blocks, a segment has a part of each. */
+struct rcx_shape rcx_price_segment(const struct rcx_shape *shape,
+                                   size_t segment, unsigned window);
+
 #endif

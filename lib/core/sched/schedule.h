@@ -62,6 +62,7 @@ struct rcx_scope {
     int leaders; /* of such a group, that take part in phases alike at once */
     int beside;  /* so many phases alike run at once over the same links; 0:
                     this one */
+    int alike;   /* so many phases alike run at once in all; 0: this one */
 };
 
 /* Positions of blocks in a caller's buffer, if they are not contiguous. */
@@ -95,11 +96,16 @@ struct rcx_shape {
     const struct rcx_nodes *nodes; /* finest of the maps of the ranks; NULL:
                                       none is known, or divides them */
     const struct rcx_nodes *inner; /* of a phase: see struct rcx_scope */
-    int crosses, leaders, beside;  /* the same */
+    int crosses, leaders, beside, alike; /* the same */
     int cores; /* number of cores of the machine that the ranks may use; 0: not
                   known, or several machines */
     const struct rcx_machine *machine; /* cost parameters; NULL: of the usual
                                           machine */
+    double segments; /* the shape is that of one of so many segments, of which
+                        window are in progress at most; its price is that of
+                        all. 0 or 1: it is the whole call */
+    unsigned window;
+    bool uncut;                 /* the call takes no segments */
     int64_t params[RCX_PARAMS]; /* values of the algorithm's parameters, in the
                                    order of algo->params */
 };

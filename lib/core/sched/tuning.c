@@ -215,9 +215,9 @@ bool rcx_tuning_machine(char *text, struct rcx_machine *m,
                         struct rcx_refusal *r)
 {
     static const char *const names[] = {
-        "alpha",     "tell",        "share",        "beta",        "gamma",
-        "far-alpha", "far-beta",    "socket-alpha", "socket-beta", "numa-alpha",
-        "numa-beta", "cache-alpha", "cache-beta",   NULL};
+        "alpha",      "tell",      "share",       "beta",         "gamma",
+        "far-alpha",  "far-beta",  "far-tell",    "socket-alpha", "socket-beta",
+        "numa-alpha", "numa-beta", "cache-alpha", "cache-beta",   NULL};
     struct rcx_link *const link = m->link;
     double *const values[] = {&m->alpha,
                               &m->tell,
@@ -226,6 +226,7 @@ bool rcx_tuning_machine(char *text, struct rcx_machine *m,
                               &m->gamma,
                               &link[RCX_LEVEL_NODE].alpha,
                               &link[RCX_LEVEL_NODE].beta,
+                              &link[RCX_LEVEL_NODE].tell,
                               &link[RCX_LEVEL_SOCKET].alpha,
                               &link[RCX_LEVEL_SOCKET].beta,
                               &link[RCX_LEVEL_NUMA].alpha,
@@ -238,9 +239,9 @@ bool rcx_tuning_machine(char *text, struct rcx_machine *m,
     *r = (struct rcx_refusal){.valid = ""};
     snprintf(
         r->valid, sizeof r->valid,
-        "machine: valid are alpha, beta, gamma, tell, share, and with far-, socket-, numa- "
-        "or cache- before them alpha and beta = a time such as 0.4us, "
-        "0.15ns");
+        "machine: valid are alpha, beta, gamma, tell, share, far-tell, and "
+        "with far-, socket-, numa- or cache- before them alpha and beta = a "
+        "time such as 0.4us, 0.15ns");
     while ((word = strtok_r(NULL, " \t\r,", &rest))) {
         value = strchr(word, '=');
         if (!value)

@@ -439,8 +439,6 @@ static rcx_status_t choose(const struct rcx_comm *comm, struct rcx_program *e,
                                &context->log, &e->method);
     if (status != RCX_OK)
         return status;
-    memcpy(shape->params, e->method.params, sizeof shape->params);
-    shape->nodes = e->method.nodes;
     if (!rcx_call_is_users(&e->call)) /* a stage has one sequence number */
         e->method.segment = 0;
     if (e->sums_exactly) { /* chunks run one after another */
@@ -453,6 +451,7 @@ static rcx_status_t choose(const struct rcx_comm *comm, struct rcx_program *e,
     /* a result may lie where earlier segments read other blocks */
     if (e->call.irregular && shape->alias == RCX_ALIAS_SAME)
         e->method.window = 1;
+    rcx_method_apply(&e->method, shape);
     rcx_method_print(&e->method, shape->elem_bytes, e->text, sizeof e->text);
     return RCX_OK;
 }
@@ -543,6 +542,7 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
     /* of two operands each algorithm has one sum */
     e->sums_exactly =
         e->combine.sums_exactly && comm->size > 2 && !shape.at_once;
+    shape.uncut = !rcx_call_is_users(call) || e->sums_exactly;
     status = choose(comm, e, &shape);
     if (status != RCX_OK)
         return status;

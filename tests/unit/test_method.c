@@ -411,8 +411,9 @@ static void assert_seconds(double found, double expected)
     assert_true(fabs(found - expected) < 1e-9 * expected);
 }
 
-/* The pipeline of the papers: p - 1 messages for the first segment, and one more
- * for each other. A binomial tree's root sends each of them ceil(lg p) times. */
+/* The pipeline of the papers: p - 1 messages for the first segment, and one
+ * more for each other. A binomial tree's root sends each of them ceil(lg p)
+ * times. */
 static void segments_follow_each_other_as_the_busiest_rank_allows(void **state)
 {
     struct rcx_shape s = shape_of(RCX_COLL_BCAST, 8, 1000);

@@ -66,6 +66,7 @@ NEEDS = {
     ("alltoall", "recvbuf"): "rcx_f_times(count, call.size)",
     ("alltoallv", "sendbuf"): "rcx_f_reach(sendcounts, senddispls, call.size)",
     ("alltoallv", "recvbuf"): "rcx_f_reach(recvcounts, recvdispls, call.size)",
+    ("sendrecv", "sendbuf"): "sendcount", ("sendrecv", "recvbuf"): "recvcount",
 }
 
 # Types of C that Fortran has a kind for, and the value that initialises one.
@@ -282,7 +283,7 @@ class Shim:
             "int64_t": "integer(c_int64_t), value", "uint64_t*": "integer(c_int64_t), intent(inout)",
             "int*": "integer(c_int), intent(out)", "rcx_comparison_t*": "integer(c_int), intent(out)",
             "size_t*": "integer(c_int), intent(out)" if name == "index_p" else "integer(c_size_t), intent(out)",
-            "rcx_recv_info_t*": "type(rcx_recv_info), intent(out)" + (", optional" if self.operation == "recv" else ""),
+            "rcx_recv_info_t*": "type(rcx_recv_info), intent(out)" + (", optional" if self.operation in ("recv", "sendrecv", "probe") else ""),
         }
         if c_type not in fixed:
             raise SystemExit(f"{self.name}: no rule for {c_type} {name}")
@@ -394,8 +395,9 @@ class Shim:
                 if (self.operation, name) not in NEEDS:
                     raise SystemExit(f"{self.name}: NEEDS does not have {name} of {self.operation}")
                 need = NEEDS[self.operation, name]
+                kind = name[:4] + "type" if "sendtype" in names else "datatype"
                 yield f"{c_type.replace('*', ' *')}{name} = rcx_f_buffer("
-                yield f'    &call, "{name}", {name}_d, {need}, datatype.number, {self._is_written(c_type)});'
+                yield f'    &call, "{name}", {name}_d, {need}, {kind}.number, {self._is_written(c_type)});'
 
     def _is_written(self, c_type):
         return "false" if "const" in c_type else "true"

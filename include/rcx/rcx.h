@@ -68,7 +68,8 @@ typedef enum rcx_status {
     RCX_ERR_LIMIT = -14,     /* a documented limit is reached */
     RCX_ERR_INTERNAL = -15,  /* a bug in RCX */
     RCX_ERR_TRUNCATED = -16, /* a message is longer than its receive */
-    RCX_ERR_EXCLUDED = -17   /* the others go on without this rank */
+    RCX_ERR_EXCLUDED = -17,  /* the others go on without this rank */
+    RCX_ERR_CANCELED = -18   /* a receive was cancelled */
 } rcx_status_t;
 
 /* The name of a status and what it means, as static text; never NULL. */
@@ -1315,6 +1316,46 @@ RCX_API rcx_status_t rcx_recv_init(void *buf, size_t count,
                                    rcx_comm_t *comm, rcx_request_t **request_p);
 
 /*
+ * A send and a receive at once, which may be from and to any ranks: returns
+ * when both are complete, and its status is that of the receive, or if that is
+ * RCX_OK, of the send. The buffers must not overlap (RCX_ERR_ARG). info_p may
+ * be NULL. Each side may meet a call of any other form.
+ */
+RCX_API rcx_status_t rcx_sendrecv(const void *sendbuf, size_t sendcount,
+                                  rcx_datatype_t sendtype, int dest,
+                                  int sendtag, void *recvbuf, size_t recvcount,
+                                  rcx_datatype_t recvtype, int source,
+                                  int recvtag, rcx_comm_t *comm,
+                                  rcx_recv_info_t *info_p);
+
+/*
+ * Whether a message from rank source or RCX_ANY_SOURCE has arrived that no
+ * receive has matched: makes progress once, and stores 1 or 0 in flag_p. If 1,
+ * info_p (which may be NULL) gets its source, its tag, and its length in bytes
+ * as count. The next receive of this source and tag receives this message,
+ * unless another thread's does. The message may still be on its way; a receive
+ * of it then waits for the rest.
+ *
+ * Errors as of rcx_recv(); a message too long for any receive is none here.
+ */
+RCX_API rcx_status_t rcx_iprobe(int source, int tag, rcx_comm_t *comm,
+                                int *flag_p, rcx_recv_info_t *info_p);
+
+/*
+ * Cancel a receive that is active. If no message has matched it, the request
+ * completes with RCX_ERR_CANCELED, soon and without other ranks. The message
+ * that it would have received goes to the next receive that matches. If one has
+ * matched, the receive completes as if it had not been cancelled. Test or wait
+ * tells which; the request must be freed in both cases, or may be started again
+ * if it is persistent. No effect if it is not active. Its buffer belongs to
+ * the caller when it is complete. The communicator stays usable.
+ *
+ * RCX_ERR_ARG  request is no receive: a send or a collective, once started,
+ *              cannot be taken back from the other ranks
+ */
+RCX_API rcx_status_t rcx_cancel(rcx_request_t *request);
+
+/*
  * What a receive received the last time. Also after RCX_ERR_TRUNCATED and
  * RCX_ERR_MISMATCH; count is then what was sent, in whole elements.
  *
@@ -1383,6 +1424,15 @@ RCX_API rcx_status_t rcx_test_any(size_t n, rcx_request_t *const requests[],
  * or the first error in the order of the array, after all are complete.
  */
 RCX_API rcx_status_t rcx_wait_all(size_t n, rcx_request_t *const requests[]);
+
+/*
+ * rcx_wait_all() without waiting: makes progress once, and stores 1 if all
+ * requests are complete, else 0. If 1, returns what rcx_wait_all() would; until
+ * then RCX_OK, also if some have failed. The requests are of one context
+ * (RCX_ERR_ARG), and NULL entries are skipped.
+ */
+RCX_API rcx_status_t rcx_test_all(size_t n, rcx_request_t *const requests[],
+                                  int *done_p);
 
 /*
  * Call fn when the request is complete, once for each completion, and at once

@@ -343,23 +343,24 @@ static void sim_cancel(struct rcx_transport *t, struct rcx_message *m)
     side = sides_withdraw(&sim->sides, port->rank, m);
     if (side) {
         side->bytes = 0;
-        side->status = RCX_ERR_COMM_FAILED;
+        side->status = RCX_ERR_CANCELED;
         finish(sim, side);
     }
     unlock(sim);
 }
 
-static bool sim_probe(struct rcx_transport *t, uint64_t tag, uint64_t mask,
-                      uint64_t *found_p)
+static bool sim_probe(struct rcx_transport *t, int peer, uint64_t tag,
+                      uint64_t mask, struct rcx_arrival *found_p)
 {
     struct port *port = (struct port *)t;
     struct rcx_sim *sim = port->sim;
     const struct side *side;
 
+    (void)peer;
     lock(sim);
     side = sides_look_for(&sim->sides, port->rank, tag, mask);
     if (side)
-        *found_p = side->tag;
+        *found_p = (struct rcx_arrival){side->tag, side->bytes};
     unlock(sim);
     return side;
 }
@@ -481,7 +482,7 @@ static void sim_close(struct rcx_transport *t)
 static const struct rcx_transport_ops sim_ops = {
     .name = "sim", .version = sim_version, .address = sim_address,
     .send = sim_send, .recv = sim_recv, .recv_masked = sim_recv_masked,
-    .progress = sim_progress, .cancel = sim_cancel, .probe = sim_probe, .drop_unexpected = sim_drop_unexpected, .send_ctrl = sim_notify, .release = sim_release,
+    .progress = sim_progress, .cancel = sim_cancel, .withdraw = sim_cancel, .probe = sim_probe, .drop_unexpected = sim_drop_unexpected, .send_ctrl = sim_notify, .release = sim_release,
     .free_ctrl = sim_free_ctrl, .event_fd = sim_event_fd, .arm = sim_arm,
     .wake = sim_wake, .flush = sim_flush, .close = sim_close,
 };

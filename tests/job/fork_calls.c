@@ -99,6 +99,10 @@ static void be_called(rcx_request_t *request, rcx_status_t status, void *arg)
     X(rcx_recv, out.words, 1, RCX_INT, 0, 0, in.h.comm, &out.got)              \
     X(rcx_irecv, out.words, 1, RCX_INT, 0, 0, in.h.comm, &out.request)         \
     X(rcx_recv_init, out.words, 1, RCX_INT, 0, 0, in.h.comm, &out.request)     \
+    X(rcx_sendrecv, in.words, 1, RCX_INT, 0, 0, out.words, 1, RCX_INT, 0, 0,   \
+      in.h.comm, &out.got)                                                     \
+    X(rcx_iprobe, 0, 0, in.h.comm, &out.done, &out.got)                        \
+    X(rcx_cancel, in.h.request)                                                \
     X(rcx_request_recv_info, in.h.request, &out.got)                           \
     X(rcx_start, in.h.persistent)                                              \
     X(rcx_test, in.h.request, &out.done)                                       \
@@ -107,6 +111,7 @@ static void be_called(rcx_request_t *request, rcx_status_t status, void *arg)
     X(rcx_wait_any, 1, &in.h.request, &out.index)                              \
     X(rcx_test_any, 1, &in.h.request, &out.index)                              \
     X(rcx_wait_all, 1, &in.h.request)                                          \
+    X(rcx_test_all, 1, &in.h.request, &out.done)                               \
     X(rcx_request_set_callback, in.h.request, be_called, NULL)                 \
     X(rcx_request_free, &in.h.request)
 

@@ -12,6 +12,9 @@
  *   long   a message longer than its receive is an error of that receive only
  *   leave  rank 1 finalizes without receiving a message of rank 0, and prints
  *          the warning
+ *   swap   all lengths around a ring, by sends and receives at once
+ *   probe  rank 0 probes for messages of all lengths, and receives each
+ *   cancel receives are cancelled before and while their messages arrive
  *   mix    messages between all ranks on three communicators at once, with
  *          collectives
  *   kill   VICTIM is killed while ranks wait for its messages; the limit is the
@@ -170,6 +173,113 @@ static void be_too_long(size_t bytes)
         rank_fail("the sum is %lld", (long long)sum);
 }
 
+/* ---- swap ---------------------------------------------------------------- */
+
+static size_t length_at(int number)
+{
+    return number < 16
+               ? (size_t)number
+               : ((size_t)LONGEST >> (number % 20)) - (size_t)number % 3;
+}
+
+static void swap(void)
+{
+    const int right = (me.rank + 1) % me.size;
+    const int left = (me.rank + me.size - 1) % me.size;
+    rcx_recv_info_t info;
+
+    for (int number = 0; number < 40; number++) {
+        const size_t bytes = length_at(number);
+
+        fill(out, bytes, me.rank, number);
+        memset(in, 0, bytes + 1);
+        rank_require(rcx_sendrecv(out, bytes, RCX_BYTE, right, number, in,
+                                  bytes + 1, RCX_BYTE, number % 2 ? left : ANY,
+                                  number, me.world, &info),
+                     "rcx_sendrecv");
+        if (info.source != left || info.count != bytes || in[bytes] != 0)
+            rank_fail("%zu bytes of rank %d", info.count, info.source);
+        check(in, bytes, left, number);
+    }
+}
+
+/* ---- probe --------------------------------------------------------------- */
+
+/* Receive what a probe has found. Returns its tag. */
+static int take_probed(int source, int tag)
+{
+    rcx_recv_info_t info, got;
+    int flag = 0;
+
+    while (!flag)
+        rank_require(rcx_iprobe(source, tag, me.world, &flag, &info),
+                     "rcx_iprobe");
+    memset(in, 0, info.count + 1);
+    rank_require(rcx_recv(in, info.count, RCX_BYTE, info.source, info.tag,
+                          me.world, &got),
+                 "rcx_recv");
+    if (got.source != info.source || got.count != info.count)
+        rank_fail("probed %zu bytes of rank %d, received %zu of rank %d",
+                  info.count, info.source, got.count, got.source);
+    if (info.count != length_at(info.tag))
+        rank_fail("message %d has %zu bytes", info.tag, info.count);
+    check(in, info.count, info.source, info.tag);
+    return info.tag;
+}
+
+static void probe_all(void)
+{
+    for (int number = 0; number < 40 && me.rank == 0; number++)
+        for (int i = 1; i < me.size; i++)
+            take_probed(number % 2 ? i : ANY, number);
+    for (int number = 0; number < 40 && me.rank > 0; number++) {
+        fill(out, length_at(number), me.rank, number);
+        rank_require(
+            rcx_send(out, length_at(number), RCX_BYTE, 0, number, me.world),
+            "rcx_send");
+    }
+}
+
+/* ---- cancel -------------------------------------------------------------- */
+
+enum { CANCELS = 200 };
+
+/* The left rank sends one message. It is in the first receive, or that was
+ * cancelled, and then in the second. */
+static void cancel_once(int number)
+{
+    const int right = (me.rank + 1) % me.size;
+    const int left = (me.rank + me.size - 1) % me.size;
+    const size_t bytes = number % 5 == 0 ? 300000 : (size_t)(number * 13);
+    rcx_request_t *recv, *send;
+    rcx_status_t status;
+
+    fill(out, bytes, me.rank, number);
+    memset(in, 0, bytes + 1);
+    rank_require(rcx_irecv(in, bytes + 1, RCX_BYTE, number % 2 ? left : ANY, 1,
+                           me.world, &recv),
+                 "rcx_irecv");
+    if (number % 3 == 0)
+        rank_require(rcx_cancel(recv), "rcx_cancel");
+    rank_require(rcx_isend(out, bytes, RCX_BYTE, right, 1, me.world, &send),
+                 "rcx_isend");
+    for (int i = 0; i < number % 7; i++)
+        rcx_progress(me.context);
+    rank_require(rcx_cancel(recv), "rcx_cancel");
+    status = rcx_wait(recv);
+    rank_require(rcx_request_free(&recv), "rcx_request_free");
+    if (status != RCX_OK) {
+        rank_expect(status, RCX_ERR_CANCELED, "a cancelled receive");
+        if (bytes > 0 && in[0] + in[bytes - 1] != 0)
+            rank_fail("a cancelled receive has data");
+        rank_require(rcx_recv(in, bytes, RCX_BYTE, left, 1, me.world, NULL),
+                     "rcx_recv");
+    }
+    check(in, bytes, left, number);
+    finish(&send);
+    rank_require(rcx_barrier(me.world), "rcx_barrier");
+}
+
 /* ---- mix ----------------------------------------------------------------- */
 
 enum { COMMS = 3 };
@@ -292,7 +402,8 @@ static rcx_status_t wait_for_victim(int is_cold)
     if (is_cold) /* a send would connect */
         return rcx_recv(&word, 1, RCX_INT64, VICTIM, 5, me.world, NULL);
     /* so long that a send needs its receiver */
-    return rcx_send(out, LONGEST, RCX_BYTE, VICTIM, 5, me.world);
+    return rcx_sendrecv(out, LONGEST, RCX_BYTE, VICTIM, 5, in, LONGEST,
+                        RCX_BYTE, VICTIM, 5, me.world, NULL);
 }
 
 static int has_no_deadline(const char *how)
@@ -324,6 +435,7 @@ static void survive(const char *how)
     const rcx_status_t expected = expected_of(how);
     rcx_error_info_t info;
     int64_t took, word;
+    int flag;
 
     rank_expect(wait_for_victim(strcmp(how, "cold") == 0), expected,
                 "a message");
@@ -338,6 +450,8 @@ static void survive(const char *how)
                   info.rank_count ? info.ranks[0] : -1, info.text);
     rank_expect(rcx_recv(&word, 1, RCX_INT64, ANY, 6, me.world, NULL),
                 RCX_ERR_COMM_FAILED, "another message");
+    rank_expect(rcx_iprobe(ANY, 6, me.world, &flag, NULL), RCX_ERR_COMM_FAILED,
+                "a probe");
     if (strcmp(how, "late") == 0)
         rank_signal(pids[VICTIM]);
 }
@@ -436,6 +550,13 @@ static void run(const char *how)
     else if (strcmp(how, "long") == 0)
         for (int i = 0; i < 20; i++)
             be_too_long(too_long[i % 5]);
+    else if (strcmp(how, "swap") == 0)
+        swap();
+    else if (strcmp(how, "probe") == 0)
+        probe_all();
+    else if (strcmp(how, "cancel") == 0)
+        for (int i = 0; i < CANCELS; i++)
+            cancel_once(i);
     else if (strcmp(how, "mix") == 0)
         mix();
     else if (strcmp(how, "first") == 0)

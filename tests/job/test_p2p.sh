@@ -29,6 +29,15 @@ good "a rank serves requests of any source" -n 4 any
 good "a rank serves requests of any source over TCP" -n 3 "${tcp[@]}" any
 good "a message that is too long fails one receive" -n 3 long
 good "a message that is too long fails one receive, over TCP" -n 2 "${tcp[@]}" long
+for how in swap probe cancel; do
+    for n in 1 2 4; do
+        [ "$how$n" = probe1 ] || good "$how: $n ranks" -n $n $how
+    done
+    good "$how: over TCP" -n 3 "${tcp[@]}" $how
+    good "$how: by UCX within the node" -n 2 -x RCX_LANES=ucp $how
+    good "$how: where a thread makes progress" -n 2 -x RCX_PROGRESS=thread $how
+done
+good "cancel: by rendezvous" -n 3 -x UCX_RNDV_THRESH=0 cancel
 good "messages and collectives do not mix" -n 5 mix
 good "they do not mix where calls are compared" -n 4 -x RCX_CHECK=full mix
 good "they do not mix where a thread makes progress" \

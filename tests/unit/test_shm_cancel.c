@@ -166,7 +166,7 @@ static void a_send_that_waits_is_cancelled(void **state)
 {
     static const size_t sizes[] = {8, 3000, HUGE};
     const int n = RCX_SHM_SLOTS;
-    uint64_t found;
+    struct rcx_arrival found;
 
     (void)state;
     for (int k = 0; k < 3; k++) {

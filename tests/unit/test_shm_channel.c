@@ -216,7 +216,7 @@ static void unexpected_messages_stay_in_the_fifo_at_first(void **state)
 static void a_receive_by_mask_gets_the_oldest_that_fits(void **state)
 {
     static const uint64_t tags[] = {0x105, 0x206, 0x305, 0x306};
-    uint64_t found = 0;
+    struct rcx_arrival found = {0};
 
     (void)state;
     for (int early = 0; early < 2; early++) {
@@ -226,7 +226,7 @@ static void a_receive_by_mask_gets_the_oldest_that_fits(void **state)
         go_on();
         assert_int_equal(rcx_shm_probe(channel_of(1, 0), 6, 0xFF, &found),
                          early);
-        assert_int_equal(found, early ? 0x206 : 0);
+        assert_int_equal(found.tag, early ? 0x206 : 0);
         assert_false(rcx_shm_probe(channel_of(1, 0), 7, 0xFF, &found));
         msg_recv_masked(1, 0, &recvs[1], 0x06, 0xFF, 100);
         msg_recv_masked(1, 0, &recvs[2], 0x300, 0xF00, 100);
@@ -432,7 +432,7 @@ static void messages_that_cannot_be_kept_are_received_later(void **state)
 
 static void messages_are_kept_once_there_is_memory(void **state)
 {
-    uint64_t found;
+    struct rcx_arrival found;
 
     (void)state;
     ranks_open(&in_parts);

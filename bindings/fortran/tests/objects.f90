@@ -175,7 +175,7 @@ contains
     type(rcx_request) :: requests(2)
     type(rcx_recv_info) :: info
     integer, asynchronous :: x(4), y(4)
-    integer :: left, right, i
+    integer :: left, right, i, found, status
 
     right = modulo(rank + 1, ranks)
     left = modulo(rank - 1, ranks)
@@ -197,6 +197,30 @@ contains
     call rcx_request_recv_info(requests(1), info)
     call expect(all(y == [left, left, -1, -1]) .and. info%count == 2, 'a short message')
     call rcx_request_free(requests)
+
+    y = -1
+    call rcx_sendrecv(x, 2, RCX_INTEGER, right, 3, y, 4, RCX_INTEGER, left, 3, world, info)
+    call expect(all(y == [left, left, -1, -1]) .and. info%count == 2, 'sendrecv')
+    call rcx_sendrecv(x, 4_int64, RCX_INTEGER, right, 3, y, 4_int64, RCX_INTEGER, left, 3, world)
+    call expect(all(y == left), 'sendrecv without info')
+    call rcx_irecv(y, 4, RCX_INTEGER, left, 4, world, requests(1))
+    call rcx_test_all(requests(:1), found)
+    call expect(found == 0, 'test_all')
+    call rcx_cancel(requests(1))
+    call rcx_wait(requests(1), status)
+    call expect(status == RCX_ERR_CANCELED, 'cancel')
+    call rcx_isend(x, 4, RCX_INTEGER, right, 5, world, requests(2))
+    found = 0
+    do while (found == 0)
+      call rcx_iprobe(RCX_ANY_SOURCE, 5, world, found, info)
+    end do
+    call expect(info%source == left .and. info%count == 16, 'iprobe')
+    call rcx_recv(y, 4, RCX_INTEGER, left, 5, world)
+    call rcx_wait(requests(2))
+    call rcx_test_all(requests, found, status)
+    call expect(found == 1 .and. status == RCX_ERR_CANCELED, 'test_all has the first error')
+    call rcx_request_free(requests)
+    call rcx_barrier(world)
 
     if (rank == 0) then
       do i = 1, ranks - 1

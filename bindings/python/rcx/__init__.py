@@ -20,7 +20,7 @@ from ._library import (ArgumentError, DeadlineError, Error, ExcludedError, Memor
                        MismatchError, PeerError, Status, UnsupportedError, ffi, lib)
 from ._operations import Operations
 from ._ops import UserOp
-from ._requests import Received, Request, test_any, wait_all, wait_any
+from ._requests import Received, Request, test_all, test_any, wait_all, wait_any
 from ._types import Datatype, Op, UserType, op_supported
 
 MAX, MIN, SUM, PROD = Op.MAX, Op.MIN, Op.SUM, Op.PROD
@@ -41,5 +41,5 @@ __all__ = [
     "LAND", "LOR", "LXOR", "MAX", "MAXLOC", "MIN", "MINLOC", "MemoryFullError", "MismatchError", "NO_OP", "Op",
     "Operations", "Order", "PROD", "PeerError", "REPLACE", "Received", "Request", "SUM", "SUM_EXACT",
     "Started", "Status", "TAG_MAX", "Threads", "UnsupportedError", "UserOp", "UserType",
-    "get_id", "op_supported", "test_any", "wait_all", "wait_any",
+    "get_id", "op_supported", "test_all", "test_any", "wait_all", "wait_any",
 ]

@@ -142,6 +142,28 @@ class Comm(Operations[None]):
             self.check(lib.rcx_recv(*arguments, self.handle, info), there)
         return received(info)
 
+    def sendrecv(self, send: Buffer, dest: int, recv: Buffer, source: int = ANY_SOURCE,
+                 tag: int = 0, *, recv_tag: int | None = None) -> Received:
+        """Send a message and receive one at once, so that ranks may exchange messages. recv_tag:
+        that of the received one, else tag. Returns its source, tag and count."""
+        there = self.nonblocking.recv(recv, source, tag if recv_tag is None else recv_tag)
+        try:
+            sent = self.nonblocking.send(send, dest, tag)
+        except Error:
+            there.cancel()
+            raise
+        there.wait()
+        sent.wait()
+        return there.received()
+
+    def iprobe(self, source: int = ANY_SOURCE, tag: int = 0) -> Received | None:
+        """Make progress once, and return source, tag and bytes (as count) of a message that has
+        arrived and that no receive has matched; None: there is none."""
+        flag = ffi.new("int *")
+        info = ffi.new("rcx_recv_info_t *")
+        self.check(lib.rcx_iprobe(source, tag, self.handle, flag, info))
+        return received(info) if flag[0] else None
+
     def check(self, status: int, kept: Any = None) -> int:
         """Raise an exception if status is an error. kept: the objects of the operation; if it
         has a `UserOp` that raised an exception, that is the cause. Returns status."""

@@ -39,6 +39,7 @@ class Status(enum.IntEnum):
     INTERNAL = -15
     TRUNCATED = -16
     EXCLUDED = -17
+    CANCELED = -18
 
 
 class Error(RuntimeError):

@@ -68,6 +68,11 @@ class Request:
         """Return source, tag and count of a completed receive."""
         return received(made("rcx_recv_info_t", lib.rcx_request_recv_info, self.handle))
 
+    def cancel(self) -> None:
+        """Cancel a receive. If no message has matched it, waiting for it raises an `Error` with
+        `Status.CANCELED`; else it completes with its message."""
+        check(lib.rcx_cancel(self.handle), self._comm.handle)
+
     @property
     def method(self) -> str:
         """The method that executes the operation, such as "ring:segment=131072"."""
@@ -118,6 +123,16 @@ def wait_all(requests: Sequence[Request]) -> None:
         wait(request.handle)
     for request in requests:
         request.wait()
+
+
+def test_all(requests: Sequence[Request]) -> bool:
+    """Make progress once, and return whether all requests are complete. If so, raises the first
+    error in the order of requests."""
+    done = ffi.new("int *")
+    lib.rcx_test_all(len(requests), [request.handle for request in requests], done)
+    for request in requests if done[0] else ():
+        request.wait()
+    return bool(done[0])
 
 
 def wait_any(requests: Sequence[Request | None]) -> int | None:

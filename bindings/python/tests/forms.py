@@ -173,6 +173,34 @@ def messages(world, form):
     equal(out, mine(before, 4))
 
 
+def exchanges(world):
+    """Send and receive at once, probes, a cancelled receive, and tests of all requests."""
+    p, me = world.size, world.rank
+    out, there, before = array.array("q", [-1] * 4), (me + 1) % p, (me - 1) % p
+    got = world.sendrecv(mine(me, 3), there, out, tag=3)
+    equal(out, [*mine(before, 3), -1])
+    assert got == rcx.Received(before, 3, 3), got
+    assert world.iprobe(tag=4) is None
+    receive = world.nonblocking.recv(out, before, 5)
+    assert not rcx.test_all([receive])
+    receive.cancel()
+    try:
+        receive.wait()
+        raise AssertionError("a cancelled receive is complete")
+    except rcx.Error as error:
+        assert error.status == rcx.Status.CANCELED, error
+    world.barrier()  # no message has been sent before
+    sent = world.nonblocking.send(mine(me, 4), there, 4)
+    while not (found := world.iprobe(before, 4)):
+        pass
+    assert found.source == before and found.count == 4 * out.itemsize, found
+    world.recv(out, before, 4)
+    equal(out, mine(before, 4))
+    while not rcx.test_all([sent]):
+        pass
+    world.barrier()
+
+
 def types(world):
     """Datatypes of buffers."""
     p = world.size
@@ -374,6 +402,7 @@ def main():
             reductions(world, form)
             movements(world, form)
             messages(world, form)
+        exchanges(world)
         types(world)
         wrong(context, world)
         groups(world)

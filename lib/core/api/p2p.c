@@ -112,6 +112,19 @@ static void post(struct rcx_request *r)
     rcx_request_announce(r);
 }
 
+/* Wait for a message of a blocking call. */
+static rcx_status_t finish(struct rcx_request *r, rcx_recv_info_t *info_p)
+{
+    rcx_status_t status;
+
+    r->kind = RCX_REQUEST_INSIDE;
+    status = rcx_request_wait(r);
+    if (info_p && status == RCX_OK)
+        *info_p = rcx_p2p_of(r->program)->info;
+    rcx_request_release(r);
+    return status;
+}
+
 static rcx_status_t run(const char *name, struct rcx_comm *comm,
                         struct rcx_p2p_call *call, rcx_recv_info_t *info_p)
 {
@@ -125,11 +138,7 @@ static rcx_status_t run(const char *name, struct rcx_comm *comm,
     status = make(name, comm, call, false, &r);
     if (status == RCX_OK) {
         post(r);
-        r->kind = RCX_REQUEST_INSIDE;
-        status = rcx_request_wait(r);
-        if (info_p && status == RCX_OK)
-            *info_p = rcx_p2p_of(r->program)->info;
-        rcx_request_release(r);
+        status = finish(r, info_p);
     }
     rcx_leave(context);
     return status;
@@ -208,4 +217,133 @@ rcx_status_t rcx_recv_init(void *buf, size_t count, rcx_datatype_t datatype,
                            rcx_request_t **request_p)
 {
     return begin("recv_init", comm, RECV, true, request_p);
+}
+
+/* ---- Both at once -------------------------------------------------------- */
+
+static rcx_status_t check_overlap(const struct rcx_request *send,
+                                  const struct rcx_request *recv)
+{
+    const struct rcx_p2p_call *out = &rcx_p2p_of(send->program)->call;
+    const struct rcx_p2p_call *in = &rcx_p2p_of(recv->program)->call;
+
+    return !rcx_overlap(out->buffer, out->count * out->elem_bytes, in->buffer,
+                        in->count * in->elem_bytes)
+               ? RCX_OK
+               : rcx_fail(&send->comm->context->log, RCX_ERR_ARG,
+                          "rcx_sendrecv: sendbuf and recvbuf overlap");
+}
+
+/* Each message has its request. Nothing is posted unless both are valid. */
+static rcx_status_t exchange(struct rcx_comm *comm, struct rcx_p2p_call *out,
+                             struct rcx_p2p_call *in, rcx_recv_info_t *info_p)
+{
+    struct rcx_request *recv, *send;
+    rcx_status_t status = make("sendrecv", comm, in, false, &recv), sent;
+
+    if (status != RCX_OK)
+        return status;
+    status = make("sendrecv", comm, out, false, &send);
+    if (status != RCX_OK) {
+        rcx_request_release(recv);
+        return status;
+    }
+    status = check_overlap(send, recv);
+    if (status != RCX_OK) {
+        rcx_request_release(send);
+        rcx_request_release(recv);
+        return status;
+    }
+    post(recv);
+    post(send);
+    status = finish(recv, info_p);
+    sent = finish(send, NULL);
+    return status == RCX_OK ? sent : status;
+}
+
+rcx_status_t rcx_sendrecv(const void *sendbuf, size_t sendcount,
+                          rcx_datatype_t sendtype, int dest, int sendtag,
+                          void *recvbuf, size_t recvcount,
+                          rcx_datatype_t recvtype, int source, int recvtag,
+                          rcx_comm_t *comm, rcx_recv_info_t *info_p)
+{
+    struct rcx_p2p_call out = {.sends = true,
+                               .buffer = (char *)sendbuf,
+                               .count = sendcount,
+                               .type = sendtype,
+                               .peer = dest,
+                               .tag = sendtag};
+    struct rcx_p2p_call in = {.buffer = recvbuf,
+                              .count = recvcount,
+                              .type = recvtype,
+                              .peer = source,
+                              .tag = recvtag};
+    struct rcx_context *context;
+    rcx_status_t status = enter("sendrecv", comm);
+
+    if (status != RCX_OK)
+        return status;
+    context = comm->context; /* comm may be freed meanwhile */
+    status = exchange(comm, &out, &in, info_p);
+    rcx_leave(context);
+    return status;
+}
+
+/* ---- What has arrived ---------------------------------------------------- */
+
+static bool look(struct rcx_comm *comm, const struct rcx_p2p_call *call,
+                 rcx_recv_info_t *info_p)
+{
+    const struct rcx_tag_layout *l = &comm->context->layout;
+    struct rcx_transport *t = comm->context->transport;
+    const bool from_any = call->peer == RCX_ANY_SOURCE;
+    const int peer =
+        from_any ? RCX_PROBE_ALL : rcx_comm_context_rank(comm, call->peer);
+    const uint64_t source = from_any ? 0 : (uint64_t)call->peer;
+    struct rcx_arrival found;
+
+    if (!t->ops->probe(t, peer,
+                       rcx_tag_p2p(l, comm->id, (uint64_t)call->tag, source),
+                       from_any ? rcx_tag_any_source(l) : UINT64_MAX, &found))
+        return false;
+    if (info_p)
+        *info_p = (rcx_recv_info_t){
+            .source = (int)rcx_tag_low(found.tag, l->rank_bits),
+            .tag = call->tag,
+            .count = found.bytes};
+    return true;
+}
+
+/* A failure that the progress finds is reported by this call. */
+static rcx_status_t probe(struct rcx_comm *comm, struct rcx_p2p_call *call,
+                          int *flag_p, rcx_recv_info_t *info_p)
+{
+    rcx_status_t status;
+
+    rcx_log_name_call(&comm->context->log, "iprobe");
+    status =
+        flag_p ? check(comm, call) : rcx_missing(&comm->context->log, "flag_p");
+    rcx_log_name_call(&comm->context->log, NULL);
+    if (status != RCX_OK)
+        return status;
+    rcx_context_test(comm->context);
+    if (rcx_comm_is_failed(comm))
+        return rcx_comm_refuse(comm);
+    *flag_p = look(comm, call, info_p);
+    return RCX_OK;
+}
+
+rcx_status_t rcx_iprobe(int source, int tag, rcx_comm_t *comm, int *flag_p,
+                        rcx_recv_info_t *info_p)
+{
+    struct rcx_p2p_call call = {.type = RCX_BYTE, .peer = source, .tag = tag};
+    struct rcx_context *context;
+    rcx_status_t status = enter("iprobe", comm);
+
+    if (status != RCX_OK)
+        return status;
+    context = comm->context;
+    status = probe(comm, &call, flag_p, info_p);
+    rcx_leave(context);
+    return status;
 }

@@ -3,6 +3,7 @@
 #include "core/api/arguments.h"
 #include "core/api/request.h"
 #include "core/run/comm/comm_close.h"
+#include "core/run/detect/poll.h"
 #include "core/run/fault/failure.h"
 #include "core/run/request/callback.h"
 #include "core/run/request/request.h"
@@ -122,8 +123,10 @@ rcx_status_t rcx_test(rcx_request_t *request, int *done_p)
  * callback may have freed the request. */
 static void set_waiting(struct rcx_request *r, bool waits)
 {
-    if (r->state != RCX_REQUEST_FREE && r->program->is_p2p)
-        r->kind = waits ? RCX_REQUEST_INSIDE : 0;
+    if (r->state == RCX_REQUEST_FREE || !r->program->is_p2p)
+        return;
+    r->kind &= (uint8_t)~RCX_REQUEST_INSIDE;
+    r->kind |= waits ? RCX_REQUEST_INSIDE : 0;
 }
 
 static rcx_status_t wait(struct rcx_request *r)
@@ -259,6 +262,30 @@ static rcx_status_t check_others(const char *call, const struct several *s,
     return RCX_OK;
 }
 
+/* Check them, and enter their context. *first_p: the first that is not NULL; n:
+ * there is none, and nothing is entered. */
+static rcx_status_t enter_several(const char *call, const struct several *s,
+                                  size_t *first_p)
+{
+    struct rcx_context *context;
+    rcx_status_t status;
+    size_t first = 0;
+
+    if (s->n > 0 && !s->requests)
+        return rcx_bad_handle(call, "requests", s->requests);
+    while (first < s->n && !s->requests[first])
+        first++;
+    *first_p = first;
+    if (first == s->n)
+        return RCX_OK;
+    status = enter(call, s->requests[first]);
+    if (status != RCX_OK)
+        return status;
+    context = s->requests[first]->comm->context;
+    status = check_others(call, s, first);
+    return status == RCX_OK ? RCX_OK : leave(context, status);
+}
+
 static void set_all_waiting(const struct several *s, bool wait)
 {
     for (size_t i = 0; i < s->n; i++)
@@ -289,26 +316,19 @@ static rcx_status_t wait_any(const char *call, size_t n,
     struct several s = {.n = n, .requests = requests};
     struct rcx_context *context;
     rcx_status_t status;
-    size_t first = 0;
+    size_t first;
 
-    if (n > 0 && !requests)
-        return rcx_bad_handle(call, "requests", requests);
     if (!index_p)
         return rcx_bad_handle(call, "index_p", index_p);
-    while (first < n && !requests[first])
-        first++;
+    status = enter_several(call, &s, &first);
+    if (status != RCX_OK)
+        return status;
     if (first == n) {
         *index_p = n;
         return RCX_OK;
     }
-    status = enter(call, requests[first]);
-    if (status != RCX_OK)
-        return status;
     context = requests[first]->comm->context;
-    status = check_others(call, &s, first);
-    if (status == RCX_OK)
-        status = take_first(context, &s, until_ns, index_p);
-    return leave(context, status);
+    return leave(context, take_first(context, &s, until_ns, index_p));
 }
 
 rcx_status_t rcx_wait_any(size_t n, rcx_request_t *const requests[],
@@ -321,6 +341,51 @@ rcx_status_t rcx_test_any(size_t n, rcx_request_t *const requests[],
                           size_t *index_p)
 {
     return wait_any("test_any", n, requests, 0, index_p);
+}
+
+/* As rcx_wait_all() would return it. */
+static rcx_status_t collect_all(size_t n, rcx_request_t *const requests[])
+{
+    rcx_status_t first = RCX_OK;
+
+    for (size_t i = 0; i < n; i++) {
+        const rcx_status_t status = requests[i] ? collect(requests[i]) : RCX_OK;
+
+        first = first == RCX_OK ? status : first;
+    }
+    return first;
+}
+
+static bool are_complete(size_t n, rcx_request_t *const requests[])
+{
+    size_t i = 0;
+
+    while (i < n && (!requests[i] || is_complete(requests[i])))
+        i++;
+    return i == n;
+}
+
+rcx_status_t rcx_test_all(size_t n, rcx_request_t *const requests[],
+                          int *done_p)
+{
+    const struct several s = {.n = n, .requests = requests};
+    struct rcx_context *context;
+    rcx_status_t status;
+    size_t first;
+
+    if (!done_p)
+        return rcx_bad_handle("test_all", "done_p", done_p);
+    status = enter_several("test_all", &s, &first);
+    if (status != RCX_OK)
+        return status;
+    *done_p = first == n;
+    if (first == n)
+        return RCX_OK;
+    context = requests[first]->comm->context;
+    if (!are_complete(n, requests))
+        rcx_context_test(context);
+    *done_p = are_complete(n, requests);
+    return leave(context, *done_p ? collect_all(n, requests) : RCX_OK);
 }
 
 /* ---- Their end ----------------------------------------------------------- */
@@ -361,6 +426,31 @@ rcx_status_t rcx_request_free(rcx_request_t **request_p)
     if (status == RCX_OK)
         *request_p = NULL;
     return status;
+}
+
+/* The transport may end it in the call. A thread that sleeps must learn of
+ * it. */
+static rcx_status_t cancel(struct rcx_request *r)
+{
+    struct rcx_context *context = r->comm->context;
+
+    if (!r->program->is_p2p || rcx_p2p_of(r->program)->call.sends)
+        return rcx_fail(&context->log, RCX_ERR_ARG,
+                        "rcx_cancel: request=%p: is not a receive", (void *)r);
+    if (r->state != RCX_REQUEST_ACTIVE)
+        return RCX_OK;
+    rcx_request_withdraw(r);
+    rcx_context_poll(context);
+    rcx_wake_sleeper(&context->sleeper);
+    return RCX_OK;
+}
+
+rcx_status_t rcx_cancel(rcx_request_t *request)
+{
+    const rcx_status_t status = enter("cancel", request);
+
+    return status == RCX_OK ? leave(request->comm->context, cancel(request))
+                            : status;
 }
 
 static rcx_status_t set_callback(struct rcx_request *r, rcx_callback_fn_t fn,

@@ -168,6 +168,13 @@ static inline void rcx_message_complete(struct rcx_transport *t,
     t->done_end = &m->next;
 }
 
+/* A message that a probe has found. */
+enum { RCX_PROBE_ALL = -1, RCX_PROBE_OPEN = -2 };
+struct rcx_arrival {
+    uint64_t tag;
+    size_t bytes;
+};
+
 /* How two ranks of a node communicate. */
 enum rcx_lanes {
     RCX_LANES_AUTO, /* mapped memory if possible */
@@ -253,6 +260,11 @@ struct rcx_transport_ops {
     void (*cancel)(struct rcx_transport *t, struct rcx_message *m);
     bool cancels_sends;
 
+    /* Cancel receive m unless a message has matched it: it completes with
+     * RCX_ERR_CANCELED, soon and without progress of peers. One that has
+     * matched goes on. */
+    void (*withdraw)(struct rcx_transport *t, struct rcx_message *m);
+
     /*
      * The data of receive m is not needed any more where it is held. Until
      * then, every call of t may copy it to the receive's buffer, and set
@@ -262,9 +274,11 @@ struct rcx_transport_ops {
     void (*release)(struct rcx_transport *t, struct rcx_message *m);
 
     /* Whether a message has arrived for which no receive is posted, and whose
-     * tag agrees with tag where mask has ones. Stores its tag. */
-    bool (*probe)(struct rcx_transport *t, uint64_t tag, uint64_t mask,
-                  uint64_t *found_p);
+     * tag agrees with tag where mask has ones. Before that, opens the ways by
+     * which messages of peer arrive; RCX_PROBE_ALL: of all; RCX_PROBE_OPEN: of
+     * none, so messages that open another way are not found. */
+    bool (*probe)(struct rcx_transport *t, int peer, uint64_t tag,
+                  uint64_t mask, struct rcx_arrival *found_p);
 
     /* Drop the messages that have arrived for no receive, and whose tags agree
      * with tag where mask has ones. Their sends complete. NULL: messages never

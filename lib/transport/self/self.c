@@ -147,18 +147,19 @@ static void cancel(struct rcx_transport *t, struct rcx_message *m)
     if (!*link)
         return;
     recycle(a, link);
-    rcx_message_complete(t, m, RCX_ERR_COMM_FAILED);
+    rcx_message_complete(t, m, RCX_ERR_CANCELED);
 }
 
-static bool probe(struct rcx_transport *t, uint64_t tag, uint64_t mask,
-                  uint64_t *found_p)
+static bool probe(struct rcx_transport *t, int peer, uint64_t tag,
+                  uint64_t mask, struct rcx_arrival *found_p)
 {
     const struct op *op = ((struct self_transport *)t)->first;
 
+    (void)peer;
     while (op && !(op->is_send && ((op->tag ^ tag) & mask) == 0))
         op = op->next;
     if (op)
-        *found_p = op->tag;
+        *found_p = (struct rcx_arrival){op->tag, op->bytes};
     return op;
 }
 
@@ -255,7 +256,7 @@ static rcx_status_t flush(struct rcx_transport *t)
 const struct rcx_transport_ops rcx_transport_self = {
     .name = "self", .version = version, .open = open, .address = address,
     .send = send, .recv = recv, .recv_masked = recv_masked,
-    .progress = progress, .cancel = cancel, .probe = probe, .send_ctrl = notify,
+    .progress = progress, .cancel = cancel, .withdraw = cancel, .probe = probe, .send_ctrl = notify,
     .event_fd = event_fd, .arm = arm, .wake = wake,
     .flush = flush, .close = close_all,
 };

@@ -396,13 +396,19 @@ void rcx_shm_cancel(struct rcx_shm_channel *p, struct rcx_message *m)
         rcx_shm_msg(m)->room = 0;
 }
 
+void rcx_shm_withdraw(struct rcx_shm_channel *p, struct rcx_message *m)
+{
+    if (rcx_message_remove(&p->posted, &p->posted_end, m))
+        rcx_shm_complete(p, m, RCX_ERR_CANCELED);
+}
+
 bool rcx_shm_probe(const struct rcx_shm_channel *p, uint64_t tag, uint64_t mask,
-                   uint64_t *found_p)
+                   struct rcx_arrival *found_p)
 {
     const struct rcx_unexpected *e = *find_unexpected(p, tag, mask);
 
     if (e)
-        *found_p = e->arrival.tag;
+        *found_p = (struct rcx_arrival){e->arrival.tag, e->arrival.bytes};
     return e;
 }
 

@@ -203,7 +203,8 @@ unsigned rcx_shm_progress(struct rcx_shm_channel *p, bool all);
 /* As in struct rcx_transport_ops. A message that has begun continues, without
  * its buffer. */
 void rcx_shm_cancel(struct rcx_shm_channel *p, struct rcx_message *m);
-/* As in struct rcx_transport_ops. */
+/* As in struct rcx_transport_ops; m is a receive of p. */
+void rcx_shm_withdraw(struct rcx_shm_channel *p, struct rcx_message *m);
 void rcx_shm_release(struct rcx_message *m);
 /* Send a control message, if there is room now. Their tag is that of a message
  * of the internal communicator, which has none. */
@@ -216,7 +217,7 @@ void rcx_shm_drop_unexpected(struct rcx_shm_channel *p, uint64_t tag,
                              uint64_t mask);
 /* Whether an unexpected message matches. */
 bool rcx_shm_probe(const struct rcx_shm_channel *p, uint64_t tag, uint64_t mask,
-                   uint64_t *found_p);
+                   struct rcx_arrival *found_p);
 /* Receive an unexpected message into m. RCX_ERR_ARG: none matches. */
 rcx_status_t rcx_shm_match(struct rcx_shm_channel *p, struct rcx_message *m);
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Receives and drops what is left in a worker.
+ * Messages that have arrived without a receive: drops what is left in a worker,
+ * and probes.
  */
 #include "transport/ucp/drain.h"
 
-#include <ucp/api/ucp.h>
+#include "transport/ucp/lane.h"
+#include "transport/ucp/worker.h"
 
 enum { POLLS = 1000 };
 
@@ -60,4 +62,18 @@ void rcx_ucp_drop_unexpected(struct ucp_worker *worker, uint64_t tag,
 
     while ((message = ucp_tag_probe_nb(worker, tag, mask, 1, &info)))
         ucp_tag_msg_recv_nbx(worker, NULL, 0, message, &param);
+}
+
+bool rcx_ucp_probe(struct rcx_transport *t, int peer, uint64_t tag,
+                   uint64_t mask, struct rcx_arrival *found_p)
+{
+    struct ucp *u = (struct ucp *)t;
+    ucp_tag_recv_info_t info;
+
+    if (u->lane.segment && rcx_ucp_lane_probe(u, peer, tag, mask, found_p))
+        return true;
+    if (!ucp_tag_probe_nb(u->worker, tag, mask, 0, &info))
+        return false;
+    *found_p = (struct rcx_arrival){info.sender_tag, info.length};
+    return true;
 }

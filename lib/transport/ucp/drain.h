@@ -2,7 +2,7 @@
 #ifndef RCX_TRANSPORT_UCP_DRAIN_H
 #define RCX_TRANSPORT_UCP_DRAIN_H
 
-#include <stdint.h>
+#include "core/iface/transport.h"
 
 struct ucp_worker;
 
@@ -14,5 +14,9 @@ void rcx_ucp_drain_unexpected(struct ucp_worker *worker);
  * the end of long ones. */
 void rcx_ucp_drop_unexpected(struct ucp_worker *worker, uint64_t tag,
                              uint64_t mask);
+
+/* As in struct rcx_transport_ops. */
+bool rcx_ucp_probe(struct rcx_transport *t, int peer, uint64_t tag,
+                   uint64_t mask, struct rcx_arrival *found_p);
 
 #endif

@@ -101,10 +101,11 @@ bool rcx_ucp_lane_arm(struct ucp *u);
 /* As in struct rcx_transport_ops. */
 void rcx_ucp_lane_core_released(struct rcx_transport *t, bool rests);
 bool rcx_ucp_lane_peers_run(struct rcx_transport *t);
-bool rcx_ucp_lane_probe(struct ucp *u, uint64_t tag, uint64_t mask,
-                        uint64_t *found_p);
+bool rcx_ucp_lane_probe(struct ucp *u, int peer, uint64_t tag, uint64_t mask,
+                        struct rcx_arrival *found_p);
 void rcx_ucp_lane_drop_unexpected(struct ucp *u, uint64_t tag, uint64_t mask);
 void rcx_ucp_lane_cancel(struct ucp *u, struct rcx_message *m);
+void rcx_ucp_lane_withdraw(struct ucp *u, struct rcx_message *m);
 
 /* As in struct rcx_transport_ops. */
 void rcx_ucp_send_shared(struct rcx_transport *t, struct rcx_message *m[],

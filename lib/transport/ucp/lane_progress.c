@@ -187,11 +187,31 @@ void rcx_ucp_lane_cancel(struct ucp *u, struct rcx_message *m)
         rcx_message_complete(&u->base, m, RCX_ERR_COMM_FAILED);
 }
 
-bool rcx_ucp_lane_probe(struct ucp *u, uint64_t tag, uint64_t mask,
-                        uint64_t *found_p)
+void rcx_ucp_lane_withdraw(struct ucp *u, struct rcx_message *m)
+{
+    struct rcx_shm_lane *lane = &u->lane.base;
+
+    if (rcx_shm_msg(m)->channel)
+        rcx_shm_withdraw(rcx_shm_msg(m)->channel, m);
+    else if (rcx_message_remove(&lane->any, &lane->any_end, m))
+        rcx_message_complete(&u->base, m, RCX_ERR_CANCELED);
+}
+
+/* A lane that cannot be opened is found by the receive. */
+static void open_lanes(struct ucp *u, int peer)
+{
+    if (peer >= 0 && !u->lane.lane_chosen[peer])
+        rcx_ucp_choose_lane(u, peer);
+    else if (peer == RCX_PROBE_ALL && !u->lane.all_chosen)
+        rcx_ucp_choose_lanes(u);
+}
+
+bool rcx_ucp_lane_probe(struct ucp *u, int peer, uint64_t tag, uint64_t mask,
+                        struct rcx_arrival *found_p)
 {
     bool found = false;
 
+    open_lanes(u, peer);
     sweep(u);
     for (int i = 0; i < u->lane.neighbour_count && !found; i++)
         found = rcx_shm_probe(u->lane.neighbours[i], tag, mask, found_p);

@@ -48,7 +48,7 @@ static rcx_status_t status_of_receive(const struct rcx_message *m,
     if (status == UCS_ERR_MESSAGE_TRUNCATED)
         return RCX_ERR_MISMATCH;
     return status == UCS_ERR_CANCELED
-               ? RCX_ERR_TRANSPORT
+               ? RCX_ERR_CANCELED
                : rcx_ucp_message_failed(m->transport, m->peer, status);
 }
 
@@ -491,18 +491,15 @@ static void cancel(struct rcx_transport *t, struct rcx_message *m)
         ucp_request_cancel(u->worker, m->handle);
 }
 
-static bool probe(struct rcx_transport *t, uint64_t tag, uint64_t mask,
-                  uint64_t *found_p)
+/* UCX does not cancel what has matched. */
+static void withdraw(struct rcx_transport *t, struct rcx_message *m)
 {
     struct ucp *u = (struct ucp *)t;
-    ucp_tag_recv_info_t info;
 
-    if (u->lane.segment && rcx_ucp_lane_probe(u, tag, mask, found_p))
-        return true;
-    if (!ucp_tag_probe_nb(u->worker, tag, mask, 0, &info))
-        return false;
-    *found_p = info.sender_tag;
-    return true;
+    if (m->handle)
+        ucp_request_cancel(u->worker, m->handle);
+    else
+        rcx_ucp_lane_withdraw(u, m);
 }
 
 static void drop_unexpected(struct rcx_transport *t, uint64_t tag,
@@ -592,7 +589,7 @@ static rcx_status_t flush(struct rcx_transport *t)
 const struct rcx_transport_ops rcx_transport_ucp = {
     .name = "ucp", .version = rcx_ucp_version, .open = open, .address = address, .flush = flush, .close = close_all,
     .send = post_send, .send_shared = rcx_ucp_send_shared, .recv = post_recv, .recv_masked = post_masked, .expect = expect, .release = release, .reach = rcx_ucp_find_way, .way = rcx_ucp_way,
-    .progress = progress, .cancel = cancel, .cancels_sends = true, .probe = probe, .drop_unexpected = drop_unexpected, .has_ended = rcx_ucp_has_ended,
+    .progress = progress, .cancel = cancel, .withdraw = withdraw, .cancels_sends = true, .probe = rcx_ucp_probe, .drop_unexpected = drop_unexpected, .has_ended = rcx_ucp_has_ended,
     .send_ctrl = rcx_ucp_send_ctrl, .event_fd = event_fd, .arm = arm, .wake = wake, .core_released = rcx_ucp_lane_core_released, .peers_run = rcx_ucp_lane_peers_run,
     .get_memory = rcx_ucp_get_memory, .put_memory = rcx_ucp_put_memory, .memory_key = rcx_ucp_memory_key, .reach_memory = rcx_ucp_reach_memory,
 };

@@ -33,16 +33,17 @@ static void check_fingerprints(const struct rcx_request *r,
 {
     const struct rcx_tag_layout *l = &x->layout;
     const uint64_t mask = rcx_tag_call_mask(l);
-    uint64_t found;
+    struct rcx_arrival found;
 
     for (uint64_t i = 1; i < UINT64_C(1) << l->fingerprint_bits; i++) {
         const uint64_t other = x->tag_base ^ i << l->rank_bits;
 
-        if (!x->transport->ops->probe(x->transport, other, mask, &found))
+        if (!x->transport->ops->probe(x->transport, RCX_PROBE_OPEN, other, mask,
+                                      &found))
             continue;
         rcx_straggler_compare_calls(
             r, r->sequence + x->segment,
-            rcx_comm_index(r->comm, (int)rcx_tag_low(found, l->rank_bits)));
+            rcx_comm_index(r->comm, (int)rcx_tag_low(found.tag, l->rank_bits)));
         return;
     }
 }

@@ -20,7 +20,9 @@ enum rcx_request_kind {
     RCX_REQUEST_INSIDE = 1 << 0,
     /* segments may not be at their offset: of a stage they are in its
      * execution, of a vector list where it packs them */
-    RCX_REQUEST_PLACED = 1 << 1
+    RCX_REQUEST_PLACED = 1 << 1,
+    /* a receive that rcx_cancel() has withdrawn, unless it has matched */
+    RCX_REQUEST_WITHDRAWN = 1 << 2
 };
 
 /* A program and its operands. */

@@ -168,7 +168,7 @@ rcx_status_t rcx_p2p_finish_recv(struct rcx_p2p *p, const struct rcx_comm *comm,
 {
     const struct rcx_message *m = x->messages;
 
-    if (p->call.sends)
+    if (p->call.sends || status == RCX_ERR_CANCELED)
         return status;
     p->has_info = true;
     p->info = (rcx_recv_info_t){
@@ -185,18 +185,19 @@ bool rcx_p2p_warn_unreceived(const struct rcx_comm *comm,
 {
     const struct rcx_tag_layout *l = &comm->context->layout;
     struct rcx_transport *t = comm->context->transport;
-    uint64_t found;
+    struct rcx_arrival found;
 
-    if (!t || !t->ops->probe(t, rcx_tag_p2p(l, comm->id, 0, 0),
+    if (!t || !t->ops->probe(t, RCX_PROBE_OPEN, rcx_tag_p2p(l, comm->id, 0, 0),
                              rcx_tag_p2p_mask(l), &found))
         return false;
-    rcx_warn(&comm->context->log,
-             "communicator %u is freed, but a message of rank %d with tag %d "
-             "was not received%s",
-             comm->id, (int)rcx_tag_low(found, l->rank_bits),
-             (int)(rcx_tag_low(found, l->rank_bits + l->fingerprint_bits +
-                                          l->message_bits + l->sequence_bits) >>
-                   l->rank_bits),
-             consequence);
+    rcx_warn(
+        &comm->context->log,
+        "communicator %u is freed, but a message of rank %d with tag %d "
+        "was not received%s",
+        comm->id, (int)rcx_tag_low(found.tag, l->rank_bits),
+        (int)(rcx_tag_low(found.tag, l->rank_bits + l->fingerprint_bits +
+                                         l->message_bits + l->sequence_bits) >>
+              l->rank_bits),
+        consequence);
     return true;
 }

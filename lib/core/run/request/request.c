@@ -190,13 +190,32 @@ void rcx_request_message_failed(const struct rcx_request *r,
     why[0] = '\0';
 }
 
+/* The receive x ends, and nothing else. */
+static void end_withdrawn(struct rcx_request *r, struct rcx_exec *x)
+{
+    r->status = RCX_ERR_CANCELED;
+    rcx_exec_put(x);
+    r->slots[0] = NULL;
+    r->finished++;
+}
+
+static bool is_withdrawn(const struct rcx_request *r, const struct rcx_exec *x)
+{
+    return r->kind & RCX_REQUEST_WITHDRAWN && x->status == RCX_ERR_CANCELED;
+}
+
 /*
  * A message of x is lost, so the communicator fails. The next
- * rcx_detector_poll() cancels its operations, this one and x included.
+ * rcx_detector_poll() cancels its operations, this one and x included. Or x was
+ * withdrawn.
  */
-__attribute__((noinline)) static void fail_comm(struct rcx_request *r,
-                                                const struct rcx_exec *x)
+__attribute__((noinline)) static void end_lost(struct rcx_request *r,
+                                               struct rcx_exec *x)
 {
+    if (is_withdrawn(r, x)) {
+        end_withdrawn(r, x);
+        return;
+    }
     record(r);
     r->status = x->status;
     stop_launching(r);
@@ -238,7 +257,7 @@ static void finish_segment(struct rcx_request *r, struct rcx_exec *x)
     const struct rcx_piece *piece = rcx_piece_of(x);
 
     if (__builtin_expect(x->steps_left > 0, 0)) {
-        fail_comm(r, x);
+        end_lost(r, x);
         return;
     }
     if (r->status == RCX_OK)
@@ -405,6 +424,15 @@ void rcx_request_post(struct rcx_request *r)
     r->slots[0] = x;
     if (rcx_p2p_start(p, x))
         rcx_request_advance(r, x);
+}
+
+void rcx_request_withdraw(struct rcx_request *r)
+{
+    struct rcx_transport *t = r->comm->context->transport;
+
+    r->kind |= RCX_REQUEST_WITHDRAWN;
+    if (r->slots[0])
+        t->ops->withdraw(t, r->slots[0]->messages);
 }
 
 const struct rcx_request *rcx_comm_awaited_message(const struct rcx_comm *comm)

@@ -56,6 +56,8 @@ void rcx_request_adopt(struct rcx_request *r, struct rcx_exec *x, bool is_over,
                        uint64_t record);
 /* The same for a message. */
 void rcx_request_post(struct rcx_request *request);
+/* Cancel an active receive, unless a message has matched it. */
+void rcx_request_withdraw(struct rcx_request *request);
 /* A segment's steps are done: what its op does with the sum of all. */
 static inline void rcx_request_complete_call(const struct rcx_comm *comm,
                                              const struct rcx_program *program,

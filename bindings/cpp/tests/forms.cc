@@ -6,12 +6,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <numeric>
 #include <stdexcept>
 #include <string>
+
+#include <poll.h>
 
 namespace
 {
@@ -312,11 +315,154 @@ void try_groups(const rcx::comm &world)
     const rcx::comm node = world.split_node();
     expect(node.size() == size && world.node_of(size - 1) == 0, "one node", 0);
 }
+/* All floats of 16 bits: back and forth they stay what they are, and numbers
+ * between two of them go to the nearest, ties to the even one. */
+template <class H> void try_half(std::uint16_t infinity, rcx_datatype_t type)
+{
+    expect(rcx::datatype<H>::value == type, "the datatype of a half", 0);
+    for (std::uint32_t i = 0; i < infinity; i++) {
+        H low, high;
+
+        low.bits = static_cast<std::uint16_t>(i);
+        high.bits = static_cast<std::uint16_t>(i + 1);
+        const float x = static_cast<float>(low), y = static_cast<float>(high);
+        const float middle = x + (y - x) / 2;
+
+        expect(H(x).bits == i && H(-x).bits == (i | 0x8000), "a half", 0);
+        if (i + 1 == infinity)
+            break;
+        expect(x < y, "the order of halves", 0);
+        expect(H(middle).bits == i + (i & 1), "a tie of halves", 0);
+        expect(H(std::nextafter(middle, x)).bits == i &&
+                   H(std::nextafter(middle, y)).bits == i + 1,
+               "the rounding of a half", 0);
+    }
+    const H none(std::nanf("")), all(HUGE_VALF);
+
+    expect(all.bits == infinity && std::isinf(static_cast<float>(all)) &&
+               std::isnan(static_cast<float>(none)),
+           "an infinity, a NaN", 0);
+}
+
+template <class H> void try_half_sum(const rcx::comm &world)
+{
+    std::vector<H> halves(5, H(0.5f + static_cast<float>(rank)));
+
+    rcx::allreduce(halves, rcx::sum, world);
+    expect(static_cast<float>(halves[4]) ==
+               0.5f * static_cast<float>(size * size),
+           "a sum of halves", 0);
+}
+
+void try_many(const rcx::comm &world)
+{
+    ints a = mine(3), b = mine(5), c(3), d(5);
+    const ints sums = made(5, [](int i) { return sum_of(i, 0, size); });
+    const std::vector<std::span<const int>> in = {a, b};
+    const std::vector<std::span<int>> out = {c, d}, same = {a, b};
+    const auto reset = [&] { /* in place, as spans refer to them */
+                             std::ranges::copy(mine(3), a.begin());
+                             std::ranges::copy(mine(5), b.begin());
+    };
+    const auto is_right = [&](const ints &x, const ints &y) {
+        return std::equal(x.begin(), x.end(), sums.begin()) && y == sums;
+    };
+
+    rcx::allreduce_many<int>(in, out, rcx::sum, world);
+    expect(is_right(c, d), "allreduce_many", 0);
+    c.assign(3, 0);
+    rcx::iallreduce_many<int>(in, out, rcx::sum, world).wait();
+    expect(is_right(c, d), "allreduce_many", 1);
+    d.assign(5, 0);
+    rcx::request again =
+        rcx::allreduce_many_init<int>(in, out, rcx::sum, world);
+    again.start();
+    again.wait();
+    expect(is_right(c, d), "allreduce_many", 2);
+    rcx::iallreduce_many<int>(same, rcx::sum, world).wait();
+    expect(is_right(a, b), "allreduce_many in place", 1);
+    reset();
+    rcx::allreduce_many<int>(same, rcx::sum, world);
+    expect(is_right(a, b), "allreduce_many in place", 0);
+    reset();
+    again = rcx::allreduce_many_init<int>(same, rcx::sum, world);
+    again.start();
+    again.wait();
+    expect(is_right(a, b), "allreduce_many in place", 2);
+    expect(status_of([&] {
+               rcx::allreduce_many<int>({in.data(), 1}, out, rcx::sum, world);
+           }) == RCX_ERR_ARG,
+           "allreduce_many of other lengths", 0);
+}
+
+void try_memory(const rcx::comm &world)
+{
+    rcx::memory<int> block(world, 1000);
+    std::vector<int, rcx::allocator<int>> list(7, rank, world);
+
+    expect(block.size() == 1000 && block[999] == 0, "memory", 0);
+    std::fill(block.begin(), block.end(), rank);
+    rcx::allreduce(block, rcx::max, world);
+    expect(block[999] == size - 1, "memory", 1);
+    list.resize(100, rank);
+    rcx::allreduce(list, rcx::sum, world);
+    expect(list[99] == size * (size - 1) / 2, "the allocator", 0);
+}
+
+void try_requests(const rcx::comm &world)
+{
+    const int right = (rank + 1) % size, left = (rank + size - 1) % size;
+    const ints out = {rank};
+    ints in = {-1}, other = {-1};
+    std::vector<rcx::request> requests(3);
+    rcx_recv_info_t info =
+        rcx::sendrecv(out, right, 1, in, RCX_ANY_SOURCE, 1, world);
+
+    expect(info.source == left && in[0] == left, "sendrecv", 0);
+    expect(!rcx::iprobe(RCX_ANY_SOURCE, 9, world), "iprobe", 0);
+    requests[0] = rcx::irecv(other, left, 3, world);
+    requests[2] = rcx::irecv(in, left, 4, world);
+    expect(!rcx::test_all(requests) && !rcx::test_any(requests), "test", 0);
+    requests[0].cancel();
+    expect(status_of([&] { rcx::wait_any(requests); }) == RCX_ERR_CANCELED,
+           "cancel", 0);
+    rcx::barrier(world); /* no message has been sent before */
+    const rcx::request sent = rcx::isend(out, right, 2, world);
+    requests[1] = rcx::isend(out, right, 4, world);
+    const std::size_t first = rcx::wait_any(requests);
+    expect(first + rcx::wait_any(requests) == 3, "wait_any", 0);
+    expect(rcx::wait_any(requests) == 3, "wait_any", 1);
+    expect(status_of([&] { rcx::test_all(requests); }) == RCX_ERR_CANCELED,
+           "test_all", 0);
+    std::optional<rcx_recv_info_t> found;
+    while (!found)
+        found = rcx::iprobe(RCX_ANY_SOURCE, 2, world);
+    expect(found->source == left && found->count == sizeof(int), "iprobe", 1);
+    rcx::recv(in, left, 2, world);
+    expect(in[0] == left && other[0] == -1, "what was probed", 0);
+}
+
+/* An event loop that sleeps on the descriptor. */
+void try_sleep(rcx::context &context)
+{
+    std::vector<int> sum = {1};
+    rcx::request request = rcx::iallreduce(sum, rcx::sum, context.world());
+    struct pollfd at = {context.get_fd(), POLLIN, 0};
+
+    while (context.progress(), !request.test())
+        if (context.arm())
+            poll(&at, 1, 1000);
+    expect(sum[0] == size, "an event loop", 0);
+}
 } // namespace
 
 int main()
 {
-    rcx::context context;
+    rcx_params_t params = {};
+
+    params.field_mask = RCX_PARAM_WAKEUP;
+    params.wakeup = 1;
+    rcx::context context(&params);
     const rcx::comm world = context.world();
 
     rank = world.rank();
@@ -330,5 +476,13 @@ int main()
     try_errors(world);
     try_ops(context);
     try_groups(world);
+    try_half<rcx::bfloat16>(0x7f80, RCX_BFLOAT16);
+    try_half<rcx::float16>(0x7c00, RCX_FLOAT16);
+    try_half_sum<rcx::bfloat16>(world);
+    try_half_sum<rcx::float16>(world);
+    try_many(world);
+    try_memory(world);
+    try_requests(world);
+    try_sleep(context);
     return 0;
 }

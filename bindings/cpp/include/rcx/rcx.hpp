@@ -27,6 +27,7 @@
 
 #include <rcx/rcx.h>
 
+#include <bit>
 #include <chrono>
 #include <complex>
 #include <concepts>
@@ -34,7 +35,9 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <new>
 #include <numeric>
+#include <optional>
 #include <ranges>
 #include <span>
 #include <stdexcept>
@@ -42,6 +45,9 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
+#if __has_include(<stdfloat>)
+#include <stdfloat>
+#endif
 
 namespace rcx
 {
@@ -138,6 +144,74 @@ template <> struct datatype<bool> : detail::of<RCX_BOOL> {
 template <> struct datatype<std::byte> : detail::of<RCX_BYTE> {
 };
 
+/*
+ * Numbers of 16 bits, for compilers without std::float16_t and std::bfloat16_t,
+ * which have datatypes as well. They convert from float by rounding to nearest,
+ * ties to even, and to float without rounding. A NaN stays one.
+ */
+struct bfloat16 {
+    std::uint16_t bits = 0;
+
+    bfloat16() = default;
+    explicit bfloat16(float x)
+    {
+        const auto b = std::bit_cast<std::uint32_t>(x);
+
+        bits = static_cast<std::uint16_t>(
+            x != x ? b >> 16 | 0x40 : (b + 0x7fff + (b >> 16 & 1)) >> 16);
+    }
+    explicit operator float() const
+    {
+        return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+    }
+};
+struct float16 {
+    std::uint16_t bits = 0;
+
+    float16() = default;
+    /* Below 2^-14 the sum with 0.5 leaves the significand in the low bits. */
+    explicit float16(float x)
+    {
+        const auto b = std::bit_cast<std::uint32_t>(x);
+        const std::uint32_t size = b & 0x7fffffff;
+        std::uint32_t half = 0x7c00;
+
+        if (x != x)
+            half = 0x7e00;
+        else if (size < 0x38800000)
+            half = std::bit_cast<std::uint32_t>(std::bit_cast<float>(size) +
+                                                0.5f) -
+                   0x3f000000;
+        else if (size < 0x477ff000)
+            half = (size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13;
+        bits = static_cast<std::uint16_t>((b >> 16 & 0x8000) | half);
+    }
+    explicit operator float() const
+    {
+        const std::uint32_t sign = (bits & 0x8000u) << 16;
+        const std::uint32_t size = bits & 0x7fffu;
+        const std::uint32_t normal =
+            (size << 13) + (size < 0x7c00 ? 0x38000000 : 0x70000000);
+        const float tiny = static_cast<float>(size) * 0x1p-24f;
+
+        return std::bit_cast<float>(
+            sign |
+            (size >= 0x400 ? normal : std::bit_cast<std::uint32_t>(tiny)));
+    }
+};
+template <> struct datatype<bfloat16> : detail::of<RCX_BFLOAT16> {
+};
+template <> struct datatype<float16> : detail::of<RCX_FLOAT16> {
+};
+#ifdef __STDCPP_BFLOAT16_T__
+template <> struct datatype<std::bfloat16_t> : detail::of<RCX_BFLOAT16> {
+};
+#endif
+#ifdef __STDCPP_FLOAT16_T__
+template <> struct datatype<std::float16_t> : detail::of<RCX_FLOAT16> {
+};
+#endif
+
 /* A user-defined op: make_op(), or op(number) with a number of rcx.h. */
 enum class op : rcx_op_t {};
 inline constexpr op max{RCX_MAX}, min{RCX_MIN}, sum{RCX_SUM}, prod{RCX_PROD},
@@ -200,6 +274,15 @@ class request
         check(status, comm_);
         return status != RCX_IN_PROGRESS;
     }
+    /* Cancel a receive. wait() throws RCX_ERR_CANCELED if that was in time. */
+    void cancel()
+    {
+        check(rcx_cancel(handle()), comm_);
+    }
+    rcx_comm_t *comm() const noexcept
+    {
+        return comm_;
+    }
     /* Sender, tag and length of a completed receive. */
     rcx_recv_info_t received() const
     {
@@ -234,6 +317,57 @@ inline void wait_all(std::span<request> requests)
     for (request &r : requests)
         if (r.handle())
             r.wait();
+}
+
+namespace detail
+{
+inline std::vector<rcx_request_t *> handles(std::span<const request> requests)
+{
+    std::vector<rcx_request_t *> all(requests.size());
+
+    for (std::size_t i = 0; i < all.size(); i++)
+        all[i] = requests[i].handle();
+    return all;
+}
+inline void check_one(rcx_status_t status, std::span<const request> requests,
+                      std::size_t i)
+{
+    check(status, i < requests.size() ? requests[i].comm() : nullptr);
+}
+} // namespace detail
+
+/* Make progress once; true if all are complete: then throws the first error in
+ * their order. Requests without a handle are skipped, here and below. */
+inline bool test_all(std::span<const request> requests)
+{
+    const auto all = detail::handles(requests);
+    int done = 0;
+
+    check(rcx_test_all(all.size(), all.data(), &done));
+    return done != 0;
+}
+
+/* Wait until one is complete, and return its index; the number of requests if
+ * all have been reported. Throws the error of that one. */
+inline std::size_t wait_any(std::span<const request> requests)
+{
+    const auto all = detail::handles(requests);
+    std::size_t i = all.size();
+    const rcx_status_t status = rcx_wait_any(all.size(), all.data(), &i);
+
+    detail::check_one(status, requests, i);
+    return i;
+}
+
+/* The same without waiting: nothing if none is complete. */
+inline std::optional<std::size_t> test_any(std::span<const request> requests)
+{
+    const auto all = detail::handles(requests);
+    std::size_t i = all.size();
+    const rcx_status_t status = rcx_test_any(all.size(), all.data(), &i);
+
+    detail::check_one(status, requests, i);
+    return status == RCX_IN_PROGRESS ? std::nullopt : std::optional(i);
 }
 
 /* A communicator. The destructor frees it, except the world, which belongs to
@@ -396,6 +530,30 @@ class context
     {
         return comm::view(rcx_world(handle_));
     }
+    /* Make progress without waiting; the number of events. */
+    int progress()
+    {
+        const int events = rcx_progress(handle_);
+
+        check(events < 0 ? static_cast<rcx_status_t>(events) : RCX_OK);
+        return events;
+    }
+    /* For an event loop: the descriptor, and whether the host may sleep on it
+     * now. False: something has happened already. See rcx_arm(). */
+    int get_fd() const
+    {
+        int fd = -1;
+
+        check(rcx_get_fd(handle_, &fd));
+        return fd;
+    }
+    bool arm()
+    {
+        const rcx_status_t status = rcx_arm(handle_);
+
+        check(status);
+        return status == RCX_OK;
+    }
     rcx_context_t *handle() const noexcept
     {
         return handle_;
@@ -465,6 +623,109 @@ template <class T, std::invocable<const T &, const T &> F> class user_op
     rcx_context_t *context_;
     std::unique_ptr<state> state_;
     rcx_op_t number_ = 0;
+};
+
+/*
+ * Memory of rcx_mem_alloc() for n elements, of which each rank has its own
+ * number: a range, and so a buffer of all operations. All ranks construct it
+ * together. The destructor frees it, and must run before that of the context.
+ * The elements are zero at first.
+ */
+template <class T> class memory
+{
+    static_assert(std::is_trivially_copyable_v<T>);
+
+  public:
+    memory(const comm &c, std::size_t n)
+        : size_(n), memory_(nullptr, release(c))
+    {
+        void *block = nullptr;
+
+        if (n > SIZE_MAX / sizeof(T))
+            throw std::bad_array_new_length();
+        check(rcx_mem_alloc(c.handle(), n * sizeof(T), &block), c.handle());
+        memory_.reset(static_cast<T *>(block));
+        std::uninitialized_value_construct_n(memory_.get(), n);
+    }
+    T *data() const noexcept
+    {
+        return memory_.get();
+    }
+    std::size_t size() const noexcept
+    {
+        return size_;
+    }
+    T *begin() const noexcept
+    {
+        return data();
+    }
+    T *end() const noexcept
+    {
+        return data() + size_;
+    }
+    T &operator[](std::size_t i) const noexcept
+    {
+        return data()[i];
+    }
+
+  private:
+    struct release {
+        rcx_comm_t *world;
+        explicit release(const comm &c)
+            : world(rcx_world(rcx_comm_context(c.handle())))
+        {
+        }
+        void operator()(T *block) const
+        {
+            rcx_mem_free(world, block);
+        }
+    };
+    std::size_t size_;
+    std::unique_ptr<T, release> memory_;
+};
+
+/*
+ * An allocator of such memory, for containers. Each allocation is collective:
+ * all ranks of the communicator allocate at the same points, as by
+ * std::vector<double, rcx::allocator<double>> v(n, world). So a container that
+ * grows must grow on all ranks alike. The communicator must outlive it.
+ */
+template <class T> class allocator
+{
+  public:
+    using value_type = T;
+
+    allocator(const comm &c) noexcept : comm_(c.handle())
+    {
+    }
+    template <class U>
+    allocator(const allocator<U> &other) noexcept : comm_(other.handle())
+    {
+    }
+    T *allocate(std::size_t n)
+    {
+        void *block = nullptr;
+
+        if (n > SIZE_MAX / sizeof(T))
+            throw std::bad_array_new_length();
+        check(rcx_mem_alloc(comm_, n * sizeof(T), &block), comm_);
+        return static_cast<T *>(block);
+    }
+    void deallocate(T *block, std::size_t) noexcept
+    {
+        rcx_mem_free(comm_, block);
+    }
+    rcx_comm_t *handle() const noexcept
+    {
+        return comm_;
+    }
+    template <class U> bool operator==(const allocator<U> &other) const noexcept
+    {
+        return rcx_comm_context(comm_) == rcx_comm_context(other.handle());
+    }
+
+  private:
+    rcx_comm_t *comm_;
 };
 
 template <class T, class F>
@@ -618,6 +879,122 @@ RCX_FORMS(RCX_IN, send, (const In &in, int dest, int tag, const comm &c),
 #undef RCX_IN
 #undef RCX_OUT
 #undef RCX_IN_OUT
+
+/* ---- Several vectors as one ---------------------------------------------- */
+
+namespace detail
+{
+/* The arrays that rcx_allreduce_many() takes. Without operands it is in
+ * place. */
+template <class T> struct many {
+    std::vector<const void *> in;
+    std::vector<void *> out;
+    counts n;
+
+    explicit many(std::span<const std::span<T>> results)
+    {
+        for (const auto &vector : results) {
+            out.push_back(vector.data());
+            n.push_back(vector.size());
+        }
+    }
+    many(std::span<const std::span<const T>> operands,
+         std::span<const std::span<T>> results)
+        : many(results)
+    {
+        require(operands.size() == results.size(), "size(in) == size(out)");
+        for (std::size_t i = 0; i < operands.size(); i++) {
+            require(operands[i].size() == n[i], "size(in[i]) == size(out[i])");
+            in.push_back(operands[i].data());
+        }
+        is_in_place = false;
+    }
+    const void *const *operands() const
+    {
+        return is_in_place ? static_cast<const void *const *>(RCX_IN_PLACE)
+                           : in.data();
+    }
+    template <class F> request begin(F f, op o, const comm &c) const
+    {
+        return detail::begin(f, c, n.size(), operands(), out.data(), n.data(),
+                             datatype<T>::value, number(o));
+    }
+    void call(op o, const comm &c) const
+    {
+        check(rcx_allreduce_many(n.size(), operands(), out.data(), n.data(),
+                                 datatype<T>::value, number(o), c.handle()),
+              c.handle());
+    }
+    bool is_in_place = true;
+};
+} // namespace detail
+
+/*
+ * Lists of vectors: std::vector<std::span<T>> results, and operands of
+ * std::span<const T>, of the same lengths; without operands in place. The lists
+ * are needed during the call only.
+ */
+template <class T>
+using vectors = std::type_identity_t<std::span<const std::span<T>>>;
+
+template <class T>
+void allreduce_many(vectors<const T> in, vectors<T> out, op o, const comm &c)
+{
+    detail::many<T>(in, out).call(o, c);
+}
+template <class T> void allreduce_many(vectors<T> out, op o, const comm &c)
+{
+    detail::many<T>(out).call(o, c);
+}
+template <class T>
+request iallreduce_many(vectors<const T> in, vectors<T> out, op o,
+                        const comm &c)
+{
+    return detail::many<T>(in, out).begin(rcx_iallreduce_many, o, c);
+}
+template <class T> request iallreduce_many(vectors<T> out, op o, const comm &c)
+{
+    return detail::many<T>(out).begin(rcx_iallreduce_many, o, c);
+}
+template <class T>
+request allreduce_many_init(vectors<const T> in, vectors<T> out, op o,
+                            const comm &c)
+{
+    return detail::many<T>(in, out).begin(rcx_allreduce_many_init, o, c);
+}
+template <class T>
+request allreduce_many_init(vectors<T> out, op o, const comm &c)
+{
+    return detail::many<T>(out).begin(rcx_allreduce_many_init, o, c);
+}
+
+/* ---- Receives ------------------------------------------------------------ */
+
+/* Send in and receive into out at once. Returns what was received. */
+template <buffer In, result Out>
+rcx_recv_info_t sendrecv(const In &in, int dest, int sendtag, Out &&out,
+                         int source, int recvtag, const comm &c)
+{
+    rcx_recv_info_t info;
+
+    check(rcx_sendrecv(std::ranges::data(in), std::ranges::size(in),
+                       detail::type_of<In>(), dest, sendtag,
+                       std::ranges::data(out), std::ranges::size(out),
+                       detail::type_of<Out>(), source, recvtag, c.handle(),
+                       &info),
+          c.handle());
+    return info;
+}
+/* A message that has arrived and that no receive has matched; its count is in
+ * bytes. Nothing: there is none. */
+inline std::optional<rcx_recv_info_t> iprobe(int source, int tag, const comm &c)
+{
+    rcx_recv_info_t info;
+    int flag = 0;
+
+    check(rcx_iprobe(source, tag, c.handle(), &flag, &info), c.handle());
+    return flag ? std::optional(info) : std::nullopt;
+}
 
 /* Returns the message's sender, tag and length. */
 template <result Out>

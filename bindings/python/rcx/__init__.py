@@ -10,8 +10,9 @@
     $ rcxrun -n 4 python3 program.py
 
 The package covers all of RCX: collectives and messages (`Operations`) in three forms,
-communicators (`Comm`), requests (`Request`), user-defined ops (`Context.op()`). Errors are
-raised as `Error` or a subclass. RCX's warnings go to the logger "rcx" of Python's logging.
+communicators (`Comm`), requests (`Request`), user-defined ops (`Context.op()`). `spawn()`
+starts the ranks of a job on this machine. Errors are raised as `Error` or a subclass.
+RCX's warnings go to the logger "rcx" of Python's logging.
 """
 
 from ._comm import ANY_SOURCE, TAG_MAX, Comm, Comparison, Failure, Started
@@ -21,6 +22,7 @@ from ._library import (ArgumentError, DeadlineError, Error, ExcludedError, Memor
 from ._operations import Operations
 from ._ops import UserOp
 from ._requests import Received, Request, test_all, test_any, wait_all, wait_any
+from ._spawn import ProcessError, Processes, spawn
 from ._types import Datatype, Op, UserType, op_supported
 
 MAX, MIN, SUM, PROD = Op.MAX, Op.MIN, Op.SUM, Op.PROD
@@ -32,14 +34,15 @@ SUM_EXACT, AVG_EXACT = Op.SUM_EXACT, Op.AVG_EXACT
 __version__: str = ffi.string(lib.rcx_version()).decode()
 
 for _error in (Error, ArgumentError, DeadlineError, ExcludedError, MemoryFullError,
-               MismatchError, PeerError, UnsupportedError):
+               MismatchError, PeerError, ProcessError, UnsupportedError):
     _error.__module__ = "rcx"  # the public name, which tracebacks show
 
 __all__ = [
     "ANY_SOURCE", "AVG", "AVG_EXACT", "ArgumentError", "BAND", "BOR", "BXOR", "Bootstrap", "Comm",
     "Comparison", "Context", "Datatype", "DeadlineError", "Error", "ExcludedError", "Failure",
-    "LAND", "LOR", "LXOR", "MAX", "MAXLOC", "MIN", "MINLOC", "MemoryFullError", "MismatchError", "NO_OP", "Op",
-    "Operations", "Order", "PROD", "PeerError", "REPLACE", "Received", "Request", "SUM", "SUM_EXACT",
-    "Started", "Status", "TAG_MAX", "Threads", "UnsupportedError", "UserOp", "UserType",
-    "get_id", "op_supported", "test_all", "test_any", "wait_all", "wait_any",
+    "LAND", "LOR", "LXOR", "MAX", "MAXLOC", "MIN", "MINLOC", "MemoryFullError", "MismatchError",
+    "NO_OP", "Op", "Operations", "Order", "PROD", "PeerError", "ProcessError", "Processes",
+    "REPLACE", "Received", "Request", "SUM", "SUM_EXACT", "Started", "Status", "TAG_MAX",
+    "Threads", "UnsupportedError", "UserOp", "UserType", "get_id", "op_supported", "spawn",
+    "test_all", "test_any", "wait_all", "wait_any",
 ]

@@ -125,6 +125,8 @@ class Context:
     True
     """
 
+    created = False  # whether this process has created one, also with an error
+
     def __init__(self, *, name: str | None = None, order: Order | None = None,
                  timeout: float | None = None, threads: Threads = Threads.MULTIPLE,
                  progress_thread: bool = False, wakeup: bool = False,
@@ -167,6 +169,7 @@ class Context:
                 raise ValueError("the id is longer than those of get_id()")
             id_text.text = id.encode()
             params.id, params.rank, params.size = id_text, rank, size
+        Context.created = True
         try:
             self._handle = made("rcx_context_t *", lib.rcx_init, params)
         except Exception as error:
@@ -193,9 +196,7 @@ class Context:
         if error is None:
             self.close()
         elif not self.is_closed:
-            for made in list(self._made):
-                if isinstance(made, Comm) and not made.is_freed:
-                    made.abort()
+            self.abort_comms()
             try:
                 self.close()
             except Error:
@@ -216,6 +217,12 @@ class Context:
             if self.is_closed:
                 self._lost.clear()
                 self.world.forget()
+
+    def abort_comms(self) -> None:
+        """Abort all communicators: their operations end with an error on all ranks."""
+        for made in list(self._made):
+            if isinstance(made, Comm) and not made.is_freed:
+                made.abort()
 
     def remember(self, made: Comm | Request) -> None:
         """Register an object that close() has to free."""

@@ -54,6 +54,9 @@ class Error(RuntimeError):
         self.status = status
         self.ranks = ranks
 
+    def __reduce__(self) -> tuple[Any, ...]:  # pickle: errors are passed between processes
+        return type(self), (self.status, str(self), self.ranks)
+
 
 class ArgumentError(Error, ValueError):
     """An argument is not valid. Nothing has been sent."""

@@ -47,6 +47,7 @@ packages_table='
     test   python3-cffi             python cffi
     test   python3-numpy            python numpy
     test   mypy                     command mypy
+    test   python3-distributed      python distributed
     test   python3-torch            python torch.distributed
     test   libtorch-dev             header torch/csrc/api/include/torch/torch.h
     test   pybind11-dev             header pybind11/pybind11.h

@@ -11,8 +11,9 @@
 
 The package covers all of RCX: collectives and messages (`Operations`) in three forms,
 communicators (`Comm`), requests (`Request`), user-defined ops (`Context.op()`). `spawn()`
-starts the ranks of a job on this machine. Errors are raised as `Error` or a subclass.
-RCX's warnings go to the logger "rcx" of Python's logging.
+starts the ranks of a job on this machine, and the module `rcx.dask` makes ranks of Dask's
+workers. Errors are raised as `Error` or a subclass. RCX's warnings go to the logger "rcx" of
+Python's logging.
 """
 
 from ._comm import ANY_SOURCE, TAG_MAX, Comm, Comparison, Failure, Started

@@ -32,6 +32,9 @@ ok $? "three ranks learn what one learns from all data, within 1e-6"
 MASTER_ADDR=localhost MASTER_PORT=0 WORLD_SIZE=1 RANK=0 run 0 "$python" "$here/../examples/train.py" && grep -q '^1 ranks' "$out"
 ok $? "by env://, as torchrun has it"
 
+run 0 "$python" "$here/../examples/spawn.py" 3 && [ "$(cat "$out")" = "3 ranks: 2.000000 + 3.000000 x" ]
+ok $? "the example that starts its processes by torch.multiprocessing"
+
 # --- every function ---
 
 run 0 "$rcxrun" -n 3 "$python" "$here/against.py" rcx 1 && [ "$(grep -c '^done$' "$err")" -eq 3 ]

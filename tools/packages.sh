@@ -48,6 +48,8 @@ packages_table='
     test   python3-numpy            python numpy
     test   mypy                     command mypy
     test   python3-distributed      python distributed
+    test   python3-pip              python pip
+    test   python3-venv             python ensurepip
     test   python3-torch            python torch.distributed
     test   libtorch-dev             header torch/csrc/api/include/torch/torch.h
     test   pybind11-dev             header pybind11/pybind11.h

@@ -15,7 +15,8 @@ import textwrap
 
 # Functions that rcx.f90 wraps: their arguments are texts, logicals or arrays of RCX.
 BY_HAND = {
-    "rcx_abort", "rcx_comm_error", "rcx_comm_failed", "rcx_dump", "rcx_exact32_add",
+    "rcx_abort", "rcx_comm_error", "rcx_comm_failed", "rcx_comm_name", "rcx_comm_set",
+    "rcx_comm_set_name", "rcx_dump", "rcx_exact32_add",
     "rcx_exact64_add", "rcx_exact64_add_product", "rcx_exact64_add_product32", "rcx_get_id",
     "rcx_init", "rcx_op_supported", "rcx_request_method", "rcx_status_string", "rcx_test",
     "rcx_version",
@@ -23,7 +24,7 @@ BY_HAND = {
 # Fortran has a variable of this name.
 LEFT_OUT = {"rcx_in_place"}
 # Structs for which rcx.f90 has a type of its own, or arguments.
-C_ONLY = {"params", "error_info"}
+C_ONLY = {"setting", "params", "error_info"}
 # Functions to which rcx.f90 adds a specific one.
 GENERIC = {"rcx_request_free"}
 # Handles: the typedef is a pointer to an opaque struct, or a number.
@@ -249,7 +250,9 @@ class Shim:
 
     def _result(self):
         handle = HANDLES.get(self.result.removesuffix("*").strip())
-        return f"type(rcx_{handle})" if handle else KINDS[self.result]
+        if handle or self.result.endswith("*"):
+            return f"type(rcx_{handle})" if handle else "type(c_ptr)"
+        return KINDS[self.result]
 
     def _argument(self, c_type, name, variant):
         shown = plain(name)
@@ -280,6 +283,7 @@ class Shim:
             "void*[]": "type(c_ptr), intent(inout)",
             "void*": "type(c_ptr), value", "void**": "type(c_ptr), intent(out)",
             "int": "integer(c_int), value", "unsigned": "integer(c_int), value",
+            "rcx_status_t": "integer(c_int), value",
             "int64_t": "integer(c_int64_t), value", "uint64_t*": "integer(c_int64_t), intent(inout)",
             "int*": "integer(c_int), intent(out)", "rcx_comparison_t*": "integer(c_int), intent(out)",
             "size_t*": "integer(c_int), intent(out)" if name == "index_p" else "integer(c_size_t), intent(out)",
@@ -291,7 +295,7 @@ class Shim:
 
     def is_buffer(self, c_type, name):
         """Memory of rcx_mem_alloc() is a c_ptr, and so is what is passed on to a user's function."""
-        return c_type in ("const void*", "void*") and name not in ("ptr", "arg")
+        return c_type in ("const void*", "void*") and name not in ("ptr", "arg", "data")
 
     # --- C ---
 

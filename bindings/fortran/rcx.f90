@@ -13,6 +13,12 @@ module rcx
     character(:), allocatable :: text
   end type
 
+  ! A setting of the program, see rcx_setting_t. flags: 0 or RCX_SETTING_FINAL.
+  type :: rcx_setting
+    character(:), allocatable :: name, value
+    integer :: flags = 0
+  end type
+
   ! The types of variables of the default kinds, as this module was compiled. Integers of 0 and 1
   ! are default logicals.
   type(rcx_datatype), parameter :: RCX_INTEGER = rcx_datatype(merge(RCX_INT64%number, &
@@ -66,10 +72,10 @@ contains
 
   ! Create a context. Arguments are the fields of rcx_params_t; absent ones have its defaults.
   subroutine rcx_init(context, name, order, threads, timeout_ns, wakeup, progress_thread, id, &
-      rank, size, bootstrap, bootstrap_abort, log, log_arg, status)
+      rank, size, bootstrap, bootstrap_abort, log, log_arg, settings, status)
     use, intrinsic :: iso_c_binding, only: c_char, c_funloc, c_int, c_int64_t, c_loc, &
-        c_null_char, c_null_ptr, c_ptr
-    use rcx_c, only: c_init, rcx_params
+        c_null_char, c_null_ptr, c_ptr, c_size_t
+    use rcx_c, only: c_init, rcx_params, c_setting => rcx_setting
     type(rcx_context), intent(out) :: context
     character(*), intent(in), optional :: name
     integer, intent(in), optional :: order, threads
@@ -81,9 +87,16 @@ contains
     procedure(rcx_bootstrap_abort_fn), optional :: bootstrap_abort
     procedure(rcx_log_fn), optional :: log
     type(c_ptr), intent(in), optional :: log_arg
+    type(rcx_setting), intent(in), optional :: settings(:)
     integer, intent(out), optional :: status
+    type :: pair
+      character(:, c_char), allocatable :: name, value
+    end type
     type(rcx_params) :: params
+    type(c_setting), allocatable, target :: c_settings(:)
+    type(pair), allocatable, target :: pairs(:)
     character(:, c_char), allocatable, target :: c_name
+    integer :: i
 
     if (present(name)) then
       c_name = name // c_null_char
@@ -128,6 +141,19 @@ contains
       params%log = c_funloc(log)
       if (present(log_arg)) params%log_arg = log_arg
       call set(RCX_PARAM_LOG)
+    end if
+    if (present(settings)) then
+      allocate (c_settings(ubound(settings, 1)), pairs(ubound(settings, 1)))
+      do i = 1, ubound(settings, 1)
+        pairs(i)%name = settings(i)%name // c_null_char
+        pairs(i)%value = settings(i)%value // c_null_char
+        c_settings(i)%name = c_loc(pairs(i)%name)
+        c_settings(i)%value = c_loc(pairs(i)%value)
+        c_settings(i)%flags = settings(i)%flags
+      end do
+      params%settings = c_loc(c_settings)
+      params%setting_count = int(ubound(settings, 1), c_size_t)
+      call set(RCX_PARAM_SETTINGS)
     end if
     call finish('rcx_init', c_init(params, context%handle), c_null_ptr, status)
   contains
@@ -212,6 +238,45 @@ contains
     c_path = trim(path) // c_null_char
     call finish('rcx_dump', c_dump(context%handle, c_loc(c_path)), c_null_ptr, status)
   end subroutine
+
+  ! ---- Communicators -------------------------------------------------------------------------
+
+  ! Change a setting of a communicator, see rcx_comm_set() of rcx.h.
+  subroutine rcx_comm_set(comm, name, value, status)
+    use, intrinsic :: iso_c_binding, only: c_char, c_loc, c_null_char
+    use rcx_c, only: c_comm_set
+    type(rcx_comm), intent(in) :: comm
+    character(*), intent(in) :: name, value
+    integer, intent(out), optional :: status
+    character(:, c_char), allocatable, target :: c_name, c_value
+
+    c_name = name // c_null_char
+    c_value = value // c_null_char
+    call finish('rcx_comm_set', c_comm_set(comm%handle, c_loc(c_name), c_loc(c_value)), &
+        comm%handle, status)
+  end subroutine
+
+  subroutine rcx_comm_set_name(comm, name, status)
+    use, intrinsic :: iso_c_binding, only: c_char, c_loc, c_null_char
+    use rcx_c, only: c_comm_set_name
+    type(rcx_comm), intent(in) :: comm
+    character(*), intent(in) :: name
+    integer, intent(out), optional :: status
+    character(:, c_char), allocatable, target :: c_name
+
+    c_name = name // c_null_char
+    call finish('rcx_comm_set_name', c_comm_set_name(comm%handle, c_loc(c_name)), comm%handle, &
+        status)
+  end subroutine
+
+  ! '' if it has none.
+  function rcx_comm_name(comm) result(text)
+    use rcx_c, only: c_comm_name
+    type(rcx_comm), intent(in) :: comm
+    character(:), allocatable :: text
+
+    text = text_of(c_comm_name(comm%handle))
+  end function
 
   ! ---- Failures ------------------------------------------------------------------------------
 

@@ -23,9 +23,15 @@
  *     at a time; rcx_thread_mode_t has other modes.
  *   - A child of fork() gets RCX_ERR_FORKED from every function that would
  *     touch its parent's context, and may exit; the parent goes on.
- *   - Every free takes a pointer to the handle and stores NULL there. A handle
- *     used after it was freed is RCX_ERR_ARG until its slot is used again;
- *     after rcx_finalize() it is undefined.
+ *   - Every free takes a pointer to the handle and stores NULL there. Freeing a
+ *     handle that is NULL does nothing and is RCX_OK, as is rcx_mem_free() of
+ *     NULL. A handle used after it was freed is RCX_ERR_ARG until its slot is
+ *     used again; after rcx_finalize() it is undefined.
+ *   - Structs grow without a change for programs. Of rcx_params_t RCX reads
+ *     only the fields that field_mask names. Structs that RCX fills end in
+ *     reserved words, which are 0; a field that a later version puts there is 0
+ *     where an older library runs. Programs neither read nor set reserved
+ *     words.
  */
 #ifndef RCX_H
 #define RCX_H
@@ -55,7 +61,7 @@ typedef enum rcx_status {
     RCX_ERR_ARG = -1,         /* an argument is not valid */
     RCX_ERR_NOMEM = -2,       /* memory ran out */
     RCX_ERR_UNSUPPORTED = -3, /* valid, but not offered */
-    RCX_ERR_CONFIG = -4,      /* an environment value is unknown or malformed */
+    RCX_ERR_CONFIG = -4,      /* a setting is unknown or malformed */
     RCX_ERR_LAUNCH = -5,      /* the launcher or the bootstrap failed */
     RCX_ERR_TRANSPORT = -6,   /* UCX reported an error */
     RCX_ERR_TIMEOUT = -7,     /* a deadline passed */
@@ -74,6 +80,27 @@ typedef enum rcx_status {
 
 /* The name of a status and what it means, as static text; never NULL. */
 RCX_API const char *rcx_status_string(rcx_status_t status);
+
+/*
+ * What an operation that ended with status leaves of its communicator.
+ *
+ *   1   it has failed, for good: TIMEOUT, PEER_FAILED, TRANSPORT, COMM_FAILED,
+ *       EXCLUDED, INTERNAL. It can be agreed on, shrunk and freed; the context
+ *       and communicators without a failed rank go on. EXCLUDED: the others go
+ *       on without this rank, which ends, or starts a new context.
+ *   0   it is as usable as before: OK, IN_PROGRESS, ARG, UNSUPPORTED, CONFIG,
+ *       OP, BUSY, FORKED, TRUNCATED. LAUNCH: there was none.
+ *  -1   the status alone does not tell, and rcx_comm_error() does: MISMATCH,
+ *       after which it is usable if RCX_CHECK=full or a receive found it; NOMEM
+ *       and LIMIT, if nothing had been sent. And numbers that are no status.
+ *
+ * An operation is a collective or a message, in any form. Of other functions:
+ * a failed rcx_init() leaves no context; a failed rcx_comm_create_group()
+ * leaves its parent usable (1 is of the group); RCX_ERR_TIMEOUT of
+ * rcx_comm_agree() and rcx_comm_shrink() is no failure: the next call goes on.
+ * Needs no context.
+ */
+RCX_API int rcx_status_is_fatal(rcx_status_t status);
 
 /* The version of the library that runs, "major.minor.patch", as static text. */
 RCX_API const char *rcx_version(void);
@@ -375,8 +402,28 @@ enum {
     RCX_PARAM_WAKEUP = 1u << 6,
     RCX_PARAM_PROGRESS = 1u << 7,
     RCX_PARAM_ABORT = 1u << 8,
-    RCX_PARAM_ID = 1u << 9
+    RCX_PARAM_ID = 1u << 9,
+    RCX_PARAM_SETTINGS = 1u << 10
 };
+
+/*
+ * A setting: what an environment variable sets, by its name and with the same
+ * values (docs/reference/environment.md): {"RCX_ERR_MODE", "peer"}. The prefix
+ * RCX_ is part of the name. An empty value counts as not given.
+ *
+ * Without a flag it is the program's default: a variable of the environment
+ * wins, so that users can change it. With RCX_SETTING_FINAL it wins over the
+ * environment. Both win over other fields of rcx_params_t.
+ *
+ * Not among settings are the variables of a start without a launcher (see
+ * rcx_params_t.id), RCX_SUM, and those of UCX.
+ */
+enum { RCX_SETTING_FINAL = 1u << 0 };
+typedef struct rcx_setting {
+    const char *name;
+    const char *value;
+    unsigned flags;
+} rcx_setting_t;
 
 /*
  * Which threads use one context and what is made from it.
@@ -426,6 +473,11 @@ typedef struct rcx_params {
     const rcx_id_t *id;
     int rank;
     int size;
+    /* setting_count of them; of two with one name and equal flags the later one
+     * counts. Those that decide which messages are sent must be equal on all
+     * ranks, and are compared like the environment. */
+    const rcx_setting_t *settings;
+    size_t setting_count;
 } rcx_params_t;
 
 /*
@@ -449,8 +501,9 @@ typedef struct rcx_params {
  * instead. What is measured changes no result (guarantee O9).
  *
  * RCX_ERR_ARG     params is malformed
- * RCX_ERR_CONFIG  an RCX_ variable has a value that is not valid, here or on
- *                 another rank, or ranks' values do not go together
+ * RCX_ERR_CONFIG  an RCX_ variable has a value that is not valid, or a setting
+ *                 is unknown or not valid, here or on another rank, or ranks'
+ *                 values do not go together
  * RCX_ERR_LAUNCH  a launcher started several processes but no PMIx server
  *                 answers, or the exchange failed, or versions differ; with an
  *                 id or RCX_ROOT: rank 0 did not make the id or cannot listen,
@@ -467,7 +520,7 @@ RCX_API rcx_status_t rcx_init(const rcx_params_t *params,
  * Destroy a context. Collective over its processes; returns once no process
  * needs this one any more. The world communicator goes with it.
  *
- * RCX_ERR_ARG   context_p or what it points to is NULL
+ * RCX_ERR_ARG   context_p is NULL
  * RCX_ERR_BUSY  requests or communicators are not freed yet: the context stays
  *               as it was
  *
@@ -531,10 +584,10 @@ RCX_API rcx_comm_t *rcx_world(rcx_context_t *context);
  * that had not called yet begin a new attempt, so that the others may try
  * again.
  *
- * A communicator inherits the deadline of its parent. It is freed by
- * rcx_comm_free(), on each rank by itself. One with requests is closed with the
- * last of them: these go on, and persistent ones may be started, but the handle
- * is invalid at once. 8188 may be alive at a time in a process.
+ * A communicator inherits the deadline and the settings of its parent. It is
+ * freed by rcx_comm_free(), on each rank by itself. One with requests is closed
+ * with the last of them: these go on, and persistent ones may be started, but
+ * the handle is invalid at once. 8188 may be alive at a time in a process.
  *
  * RCX_ERR_ARG, RCX_ERR_NOMEM; RCX_ERR_COMM_FAILED: comm has failed, before or
  * meanwhile; RCX_ERR_LIMIT: no id is free on all members; RCX_ERR_BUSY: see
@@ -565,6 +618,57 @@ RCX_API rcx_status_t rcx_comm_free(rcx_comm_t **comm_p);
  * more, at least 20 ms and at most 0.5 s.
  */
 RCX_API rcx_status_t rcx_comm_set_timeout(rcx_comm_t *comm, int64_t timeout_ns);
+
+/*
+ * Change a setting of comm, for the operations that start on it from now on,
+ * and for communicators that are made from it: as an environment variable of
+ * this name does for all. Collective, in the order of comm's blocking
+ * operations; blocks. All members give the same name and value. Nothing has
+ * changed unless all get RCX_OK.
+ *
+ * The settings of a communicator: the method of a collective (RCX_ALLREDUCE and
+ * so on), RCX_ORDER, RCX_CHECK, RCX_TIMEOUT, RCX_PLAN_CACHE, RCX_QUORUM. The
+ * defaults of RCX_ORDER=auto and RCX_TIMEOUT=none are those of the context. The
+ * environment does not win over this function. Others belong to the context,
+ * such as RCX_ERR_MODE, as connections are shared: see rcx_params_t.settings.
+ *
+ * RCX_ERR_ARG     a pointer is NULL: at once, on this rank alone
+ * RCX_ERR_CONFIG  name or value is not known, or is none of a communicator, or
+ *                 members gave different ones, or another member has an error
+ * RCX_ERR_BUSY    this rank has requests on comm that are not freed
+ * RCX_ERR_NOMEM, and those of rcx_allreduce()
+ */
+RCX_API rcx_status_t rcx_comm_set(rcx_comm_t *comm, const char *name,
+                                  const char *value);
+
+/*
+ * A name for comm, which messages, logs and dumps of this process show beside
+ * its number: "communicator 4 (solver)". Local, and at any time; copied;
+ * without a name, "communicator 4". It is not inherited. The world is
+ * "communicator 1 (world)" at first. rcx_comm_name() returns the name, "" if
+ * there is none, and NULL if comm is no communicator; valid until the name is
+ * set again or comm is freed.
+ *
+ * "" removes the name. RCX_ERR_ARG: an argument is NULL, or name has more than
+ * RCX_COMM_NAME_MAX bytes, or a control character.
+ */
+#define RCX_COMM_NAME_MAX 63
+RCX_API rcx_status_t rcx_comm_set_name(rcx_comm_t *comm, const char *name);
+RCX_API const char *rcx_comm_name(const rcx_comm_t *comm);
+
+/*
+ * A pointer of the host's, which RCX keeps for comm and does not use. Local. It
+ * is not inherited: a library that wants one of its own duplicates its user's
+ * communicator. destroy, if not NULL, is called with data when comm is freed,
+ * at the end of rcx_comm_free(), or of rcx_finalize() for the world, on the
+ * calling thread; it may call RCX, but not with comm. Data that is replaced is
+ * not destroyed. rcx_comm_data() returns NULL if there is none, or if comm is
+ * no communicator.
+ */
+typedef void (*rcx_destroy_fn_t)(void *data);
+RCX_API rcx_status_t rcx_comm_set_data(rcx_comm_t *comm, void *data,
+                                       rcx_destroy_fn_t destroy);
+RCX_API void *rcx_comm_data(const rcx_comm_t *comm);
 
 /*
  * Fail comm: its operations end with an error, here and on the other members
@@ -598,10 +702,34 @@ typedef struct rcx_error_info {
                             memory or descriptors, or differ from the others */
     const char *text;    /* a sentence. It and ranks live as long as comm; of a
                             rejected call, until the next one */
+    uint64_t reserved[4];
 } rcx_error_info_t;
 RCX_API rcx_status_t rcx_comm_error(rcx_comm_t *comm, rcx_error_info_t *info_p);
 
 /* ---- Recovery from failures ---------------------------------------------- */
+
+/*
+ * Tell RCX that the processes of n ranks of the world have ended, as a launcher
+ * or a scheduler may know before RCX finds it. Every communicator with one of
+ * them fails with RCX_ERR_PEER_FAILED, here and on its other members (when they
+ * are in RCX): operations in flight end at once. Agreements and shrinks go on
+ * without these ranks, which count as dead (RCX_QUORUM): the caller vouches for
+ * that. One rank that calls it is enough. Ranks that have been told before are
+ * ignored.
+ *
+ * A rank that lives is excluded: it learns of it by the failure of its
+ * communicators, whose rcx_comm_error() names it, and rcx_comm_agree() and
+ * rcx_comm_shrink() return RCX_ERR_EXCLUDED to it. But if it has been told that
+ * the others have ended, it goes on, too, without them.
+ *
+ * From any thread in any mode, also while other threads are in calls of the
+ * same context, and with every RCX_ERR_MODE. Never waits.
+ *
+ * RCX_ERR_ARG: context is NULL, n is negative, ranks is NULL with n > 0, or one
+ * of the ranks is not in the world, or this one; then none is told.
+ */
+RCX_API rcx_status_t rcx_peer_failed(rcx_context_t *context, int n,
+                                     const int ranks[]);
 
 /* The same as rcx_comm_abort(), by the name that ULFM gives it: the operations
  * of all members end, so that all can call rcx_comm_shrink(). */
@@ -1285,6 +1413,7 @@ typedef struct rcx_recv_info {
     int source;   /* rank of comm */
     int tag;      /* of the receive */
     size_t count; /* whole elements, of the receive's type */
+    uint64_t reserved[2];
 } rcx_recv_info_t;
 
 /* Send count elements from buf to rank dest. */

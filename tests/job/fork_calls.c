@@ -71,6 +71,10 @@ static void be_called(rcx_request_t *request, rcx_status_t status, void *arg)
     X(rcx_comm_compare, in.h.comm, in.h.world, &out.comparison)                \
     X(rcx_comm_free, &in.h.comm)                                               \
     X(rcx_comm_set_timeout, in.h.comm, 1)                                      \
+    X(rcx_comm_set, in.h.comm, "RCX_CHECK", "off")                             \
+    X(rcx_comm_set_name, in.h.comm, "child")                                   \
+    X(rcx_comm_set_data, in.h.comm, out.words, NULL)                           \
+    X(rcx_peer_failed, in.h.context, 0, NULL)                                  \
     X(rcx_comm_abort, in.h.comm)                                               \
     X(rcx_comm_revoke, in.h.comm)                                              \
     X(rcx_comm_agree, in.h.comm, &out.flags, 1)                                \
@@ -119,6 +123,9 @@ static void be_called(rcx_request_t *request, rcx_status_t status, void *arg)
  * in a child as well. */
 #define ANSWERED(X)                                                            \
     X(rcx_status_string, rcx_status_string(RCX_ERR_FORKED)[0] != '\0')         \
+    X(rcx_status_is_fatal, rcx_status_is_fatal(RCX_ERR_FORKED) == 0)           \
+    X(rcx_comm_name, rcx_comm_name(in.h.comm)[0] == '\0')                      \
+    X(rcx_comm_data, rcx_comm_data(in.h.comm) == NULL)                         \
     X(rcx_op_supported, rcx_op_supported(RCX_SUM, RCX_INT) == 1)               \
     X(rcx_in_place, rcx_in_place() == RCX_IN_PLACE)                            \
     X(rcx_version, rcx_version()[0] != '\0')                                   \

@@ -289,7 +289,7 @@ static void try_inside(void)
     } else {
         if (pthread_create(&thread, NULL, call_and_wait, NULL) != 0)
             rank_fail("no thread");
-        while (rcx_mem_free(mine.comm, NULL) != RCX_ERR_BUSY)
+        while (rcx_mem_deregister(mine.comm, NULL) != RCX_ERR_BUSY)
             ;
         child = fork_one(BY_EXIT, false);
         check_sum(me.world);

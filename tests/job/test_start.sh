@@ -207,8 +207,9 @@ chosen=("RCX [0-9.]*: 3 ranks, 3 on this node; bootstrap pmix, network UCX "
     "UCX may use tcp,self (set by the user); rendezvous from 32K on (set by"
     "a waiting rank sleeps after [0-9]* empty polls; threads serialized; kernels "
     "started in [0-9.]* ms: launcher [0-9.]*, network [0-9.]*, peers [0-9.]*$"
+    "RCX_WAIT=block is set by the environment$"
     "lanes to rank [12]: tcp/"
-    "allreduce of 1 float64, sum on communicator 1 of 3 ranks: direct$")
+    "allreduce of 1 float64, sum on communicator 1 (world) of 3 ranks: direct$")
 info() { # LEVEL RANKS
     run 0 "${launch[@]}" -n 3 -x RCX_LOG="$1" -x RCX_WAIT=block \
         -x RCX_UCX_TLS=tcp,self -x UCX_NET_DEVICES=lo \

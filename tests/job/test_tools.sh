@@ -370,7 +370,7 @@ run 0 "$info" --machine --ranks 3 && says_nothing && narrow && lines '^Machine$'
 ok $? "rcx_info --machine prints places, figures, and what is decided, as RCX_SHM takes it"
 
 run 0 env RCX_ORDER=rank RCX_UCX_TLS=self "$info" -c && says_nothing && lines '^\* ' 2 \
-    && prints '^\* RCX_ORDER  *rank  *(set; default auto)' && prints '^\* RCX_UCX_TLS  *self  *(set)'
+    && prints '^\* RCX_ORDER  *rank  *(set by the environment; default auto)' && prints '^\* RCX_UCX_TLS  *self  *(set)'
 ok $? "variables that are set are marked"
 
 run 1 env RCX_ISA=abacus "$info" && prints '^! RCX_ISA  *abacus  *(NOT VALID; default auto)' \

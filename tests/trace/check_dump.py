@@ -61,7 +61,7 @@ DUMP = {
     "rcx_dump": 1, "rank": 1, "size": 8, "reason": "a test",
     "host": socket.gethostname(),
     "communicators": [
-        {"id": 1, "rank": 1, "size": 8, "ranks": None, "status": "RCX_OK",
+        {"id": 1, "name": '"main"', "rank": 1, "size": 8, "ranks": None, "status": "RCX_OK",
          "error": None, "missing": [], "next_sequence": MOST, "dropped": 523,
          "operations": OPERATIONS, "dropped_messages": 0,
          "messages": MESSAGES},

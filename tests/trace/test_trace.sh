@@ -719,6 +719,7 @@ ok $? "a JSON parser reads what the recorder was given"
 
 run 0 "$python" -m json.tool real/dump && run 1 trace real/dump && [ ! -s "$err" ] \
     && prints '8 ranks, 1 dumps; none of ranks 0, 2-7' && prints 'rank 1: a test' \
+    && prints 'communicator 1 ("main"), ranks 0-7' \
     && prints 'number 1034: allreduce of 3 2int, minloc, by recursive_doubling' \
     && prints '3 of 14 steps done, waiting for ranks 0, 2 (layer "7")' \
     && prints 'receive of up to 12 int32 from rank 0, tag 32767 rank 1 failed with RCX_ERR_TRUNCATED' \

@@ -102,6 +102,7 @@ static bool next(void *arg, struct rcx_dump_comm *comm_p)
     case 0:
         *comm_p = (struct rcx_dump_comm){.id = 1,
                                          .rank = 1,
+                                         .name = "\"main\"",
                                          .size = 8,
                                          .next_sequence = UINT64_MAX,
                                          .recorder = &recorders[0],

@@ -16,7 +16,6 @@ static int fine(void *dst, const void *left, const void *right, size_t count,
 
 static void a_null_request_is_refused(void **state)
 {
-    rcx_request_t *none = NULL;
     int done;
 
     (void)state;
@@ -24,13 +23,12 @@ static void a_null_request_is_refused(void **state)
     assert_refused(&said, rcx_wait(NULL), RCX_ERR_ARG, "request");
     assert_refused(&said, rcx_test(NULL, &done), RCX_ERR_ARG, "request");
     assert_refused(&said, rcx_request_free(NULL), RCX_ERR_ARG, "request");
-    assert_refused(&said, rcx_request_free(&none), RCX_ERR_ARG, "request");
     assert_refused(&said, rcx_wait_all(1, NULL), RCX_ERR_ARG, "requests");
 }
 
 static void a_null_handle_is_refused(void **state)
 {
-    rcx_comm_t *none = NULL, *new;
+    rcx_comm_t *new;
     rcx_request_t *request;
     rcx_error_info_t error;
     rcx_recv_info_t info;
@@ -49,13 +47,18 @@ static void a_null_handle_is_refused(void **state)
     assert_none(rcx_arm(NULL));
     assert_none(rcx_dump(NULL, "there"));
     assert_none(rcx_comm_set_timeout(NULL, 1));
+    assert_none(rcx_comm_set(NULL, "RCX_CHECK", "off"));
+    assert_none(rcx_comm_set_name(NULL, "solver"));
+    assert_none(rcx_comm_set_data(NULL, NULL, NULL));
+    assert_none(rcx_peer_failed(NULL, 0, NULL));
+    assert_null(rcx_comm_name(NULL));
+    assert_null(rcx_comm_data(NULL));
     assert_none(rcx_comm_abort(NULL));
     assert_none(rcx_comm_error(NULL, &error));
     assert_none(rcx_comm_split(NULL, 0, 0, &new));
     assert_none(rcx_comm_dup(NULL, &new));
     assert_none(rcx_comm_create_group(NULL, 1, ranks, 0, &new));
     assert_none(rcx_comm_free(NULL));
-    assert_none(rcx_comm_free(&none));
     assert_none(rcx_mem_alloc(NULL, 1, (void **)&new));
     assert_none(rcx_mem_register(NULL, in, sizeof in));
     assert_none(rcx_mem_deregister(NULL, in));
@@ -71,13 +74,11 @@ static void a_null_handle_is_refused(void **state)
 
 static void a_null_context_is_refused(void **state)
 {
-    rcx_context_t *none = NULL;
     rcx_datatype_t type = 1;
     rcx_op_t op = 1;
 
     (void)state;
     assert_refused(&said, rcx_finalize(NULL), RCX_ERR_ARG, "context");
-    assert_refused(&said, rcx_finalize(&none), RCX_ERR_ARG, "context");
     assert_refused(&said, rcx_op_create(NULL, fine, 0, NULL, &op), RCX_ERR_ARG,
                    "context");
     assert_refused(&said, rcx_op_free(NULL, &op), RCX_ERR_ARG, "context");
@@ -89,12 +90,39 @@ static void a_null_context_is_refused(void **state)
     assert_int_equal(op + type, 2);
 }
 
+/* Every function that frees. The place of the handle is an argument as others:
+ * see above. */
+static void freeing_null_is_fine(void **state)
+{
+    rcx_context_t *context = NULL;
+    rcx_comm_t *comm = NULL;
+    rcx_request_t *request = NULL;
+    rcx_datatype_t type = 0;
+    rcx_op_t op = 0;
+
+    (void)state;
+    capture_begin(&said);
+    assert_ok(rcx_request_free(&request));
+    assert_ok(rcx_comm_free(&comm));
+    assert_ok(rcx_finalize(&context));
+    assert_ok(rcx_init(NULL, &context));
+    assert_ok(rcx_op_free(context, &op));
+    assert_ok(rcx_type_free(context, &type));
+    assert_ok(rcx_mem_free(rcx_world(context), NULL));
+    assert_ok(rcx_finalize(&context));
+    capture_end(&said);
+    assert_null(context);
+    assert_int_equal(op + type, 0);
+    assert_int_equal(said.stderr_lines, 0);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_null_request_is_refused),
         cmocka_unit_test(a_null_handle_is_refused),
         cmocka_unit_test(a_null_context_is_refused),
+        cmocka_unit_test(freeing_null_is_fine),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

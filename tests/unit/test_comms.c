@@ -305,7 +305,8 @@ static void wrong_arguments_are_named(void **state)
 {
     const int good[] = {0, 3}, twice[] = {0, 3, 3}, far[] = {0, 4},
               below[] = {-1, 0}, others[] = {1, 2};
-    rcx_comm_t *none = NULL, *made = (rcx_comm_t *)-1, *world;
+    const int self[] = {0}, next[] = {1, 4};
+    rcx_comm_t *made = (rcx_comm_t *)-1, *world;
     struct capture c = {.asks_for_name = true};
     struct job job;
 
@@ -332,12 +333,19 @@ static void wrong_arguments_are_named(void **state)
             "0..8191");
     refuses(rcx_comm_create_group(world, 2, good, 0, NULL), "new_p");
     refuses(rcx_comm_free(NULL), "comm");
-    refuses(rcx_comm_free(&none), "comm");
     refuses(rcx_comm_free(&world), "world");
     refuses(rcx_comm_set_timeout(NULL, 0), "comm");
     refuses(rcx_comm_set_timeout(world, -1), "timeout_ns=-1");
     refuses(rcx_comm_abort(NULL), "comm");
     refuses(rcx_comm_error(world, NULL), "info_p");
+    refuses(rcx_comm_set(world, NULL, "off"), "name");
+    refuses(rcx_comm_set(world, "RCX_CHECK", NULL), "value");
+    refuses(rcx_comm_set_name(world, NULL), "name");
+    refuses(rcx_comm_set_name(world, "a\tb"), "63", "control");
+    refuses(rcx_peer_failed(world->context, -1, self), "n=-1");
+    refuses(rcx_peer_failed(world->context, 1, NULL), "ranks");
+    refuses(rcx_peer_failed(world->context, 1, self), "ranks[0]=0", "0..3");
+    refuses(rcx_peer_failed(world->context, 2, next), "ranks[1]=4", "0..3");
     assert_ptr_equal(made, (rcx_comm_t *)-1);
     assert_ptr_equal(world, world_of(&job, 0));
     close_captured(&job);

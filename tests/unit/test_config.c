@@ -6,7 +6,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include "core/run/context/context.h"
 #include "settings.h"
 
 static void without_variables_everything_is_at_its_default(void **state)
@@ -380,6 +383,150 @@ static void malformed_params_are_refused(void **state)
                    "order=5", "1..4");
 }
 
+/* ---- Settings of the program --------------------------------------------- */
+
+/* Read with these settings. */
+static rcx_status_t read_with(const rcx_setting_t list[], size_t n)
+{
+    const rcx_params_t params = {
+        .field_mask = RCX_PARAM_SETTINGS, .settings = list, .setting_count = n};
+
+    return settings_read(&params);
+}
+
+static void a_setting_is_what_the_variable_is(void **state)
+{
+    static const rcx_setting_t given[] = {{"RCX_ALLREDUCE", "ring", 0},
+                                          {"RCX_CHECK", "full", 0},
+                                          {"RCX_LANES", "", 0},
+                                          {"RCX_CHECK", "off", 0}};
+
+    (void)state;
+    capture_begin(&settings_said);
+    assert_ok(read_with(given, 4));
+    capture_end(&settings_said);
+    assert_string_equal(settings_said.text, "");
+    assert_string_equal(settings.spec[RCX_COLL_ALLREDUCE].algo->name, "ring");
+    assert_int_equal(settings.check, RCX_CHECK_OFF); /* the last one */
+    assert_int_equal(settings.lanes, RCX_LANES_AUTO);
+}
+
+static void the_environment_wins_over_a_setting_that_is_not_final(void **state)
+{
+    static const rcx_setting_t given[] = {
+        {"RCX_ORDER", "rank", RCX_SETTING_FINAL}, {"RCX_ORDER", "uniform", 0}};
+    const rcx_params_t params = {.field_mask =
+                                     RCX_PARAM_ORDER | RCX_PARAM_SETTINGS,
+                                 .order = RCX_ORDER_CANONICAL,
+                                 .settings = given + 1,
+                                 .setting_count = 1};
+
+    (void)state;
+    assert_ok(settings_read(&params));
+    assert_int_equal(settings.order, RCX_ORDER_UNIFORM);
+    setenv("RCX_ORDER", "same", 1);
+    assert_ok(settings_read(&params));
+    assert_int_equal(settings.order, RCX_ORDER_SAME);
+    assert_ok(read_with(given, 2));
+    assert_int_equal(settings.order, RCX_ORDER_RANK);
+    setenv("RCX_ORDER", "", 1);
+    assert_ok(read_with(given + 1, 1));
+    assert_int_equal(settings.order, RCX_ORDER_UNIFORM);
+}
+
+#define assert_rejected(name, value, ...)                                      \
+    do {                                                                       \
+        const rcx_setting_t given_ = {name, value, 0};                         \
+        assert_refused(&settings_said, read_with(&given_, 1), RCX_ERR_CONFIG,  \
+                       "params.settings: " name, __VA_ARGS__);                 \
+        assert_int_equal(settings_said.host_lines, 1);                         \
+    } while (0)
+
+static void a_setting_that_is_not_known_is_an_error(void **state)
+{
+    (void)state;
+    assert_rejected("RCX_ERRMODE", "peer", "did you mean RCX_ERR_MODE?");
+    assert_rejected("TIMEOUT", "3s", "did you mean RCX_TIMEOUT?");
+    assert_rejected("rcx_timeout", "3s", "no such setting");
+    assert_rejected("RCX_UCX_TLS", "tcp", "no such setting");
+    assert_rejected("", "tcp", "no such setting");
+    assert_rejected("RCX_ERR_MODE", "pear", "valid is auto, none or peer",
+                    "did you mean peer?");
+    assert_rejected("RCX_ALLREDUCE", "rings", "did you mean ring?");
+    assert_rejected("RCX_SECRET", "x", "only the environment");
+    assert_rejected("RCX_ROOT", "x", "only the environment");
+    setenv("RCX_ERR_MODE", "peer", 1); /* which would win */
+    assert_rejected("RCX_ERR_MODE", "pear", "valid is");
+    unsetenv("RCX_ERR_MODE");
+}
+
+static void malformed_settings_are_refused_at_once(void **state)
+{
+    static const rcx_setting_t no_name = {NULL, "x", 0},
+                               no_value = {"RCX_CHECK", NULL, 0},
+                               odd_flags = {"RCX_CHECK", "off", 2};
+
+    (void)state;
+    assert_refused(&settings_said, read_with(NULL, 1), RCX_ERR_ARG,
+                   "params.settings=NULL", "setting_count=1");
+    assert_refused(&settings_said, read_with(&no_name, 1), RCX_ERR_ARG,
+                   "settings[0]", "name");
+    assert_refused(&settings_said, read_with(&no_value, 1), RCX_ERR_ARG,
+                   "settings[0]", "value");
+    assert_refused(&settings_said, read_with(&odd_flags, 1), RCX_ERR_ARG,
+                   "flags=0x2", "RCX_SETTING_FINAL");
+    assert_ok(read_with(NULL, 0));
+}
+
+static void the_log_tells_where_a_value_comes_from(void **state)
+{
+    static const rcx_setting_t given[] = {
+        {"RCX_CHECK", "off", 0},
+        {"RCX_ORDER", "rank", 0},
+        {"RCX_WAIT", "yield", RCX_SETTING_FINAL}};
+    const struct rcx_settings settings_given = {given, 3};
+    struct rcx_log log;
+
+    (void)state;
+    rcx_log_init(&log);
+    log.fn = capture_line;
+    log.arg = &settings_said;
+    setenv("RCX_ORDER", "same", 1);
+    setenv("RCX_WAIT", "poll", 1);
+    setenv("RCX_SECRET", "1234", 1);
+    capture_begin(&settings_said);
+    rcx_config_tell_sources(&settings_given, &log, RCX_LOG_WARN);
+    capture_end(&settings_said);
+    assert_string_equal(
+        settings_said.text,
+        "RCX_ORDER=same is set by the environment\n"
+        "RCX_WAIT=yield is set by the program, for which the environment does "
+        "not count\n"
+        "RCX_CHECK=off is set by the program\n"
+        "RCX_SECRET=(not shown) is set by the environment\n");
+}
+
+/* A program that was compiled when the struct was shorter. */
+static void fields_that_field_mask_does_not_name_are_not_read(void **state)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t former = offsetof(rcx_params_t, settings);
+    char *two = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    rcx_params_t *params;
+    struct rcx_log log;
+
+    (void)state;
+    assert_true(two != MAP_FAILED);
+    assert_int_equal(mprotect(two + page, page, PROT_NONE), 0);
+    params = (void *)(two + page - former);
+    params->field_mask = RCX_PARAM_ORDER;
+    params->order = RCX_ORDER_RANK;
+    assert_ok(rcx_context_configure(params, &log, &settings));
+    assert_int_equal(settings.order, RCX_ORDER_RANK);
+    munmap(two, 2 * page);
+}
+
 static void every_variable_has_values_and_a_description(void **state)
 {
     struct rcx_option o;
@@ -410,6 +557,12 @@ int main(void)
         TEST(an_unknown_variable_is_worth_a_warning),
         TEST(the_environment_wins_over_params_in_order),
         TEST(malformed_params_are_refused),
+        TEST(a_setting_is_what_the_variable_is),
+        TEST(the_environment_wins_over_a_setting_that_is_not_final),
+        TEST(a_setting_that_is_not_known_is_an_error),
+        TEST(malformed_settings_are_refused_at_once),
+        TEST(the_log_tells_where_a_value_comes_from),
+        TEST(fields_that_field_mask_does_not_name_are_not_read),
         TEST(every_variable_has_values_and_a_description),
     };
 

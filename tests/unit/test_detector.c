@@ -33,7 +33,7 @@ static void need_4_a_mismatch_names_type_op_and_the_calls_number(void **state)
     pass(&job, 2);
     assert_says(1, RCX_LOG_ERROR,
                 "reduce of 24 int64, max, root 1, number 5 "
-                "on communicator 1: rank 1 made a different call");
+                "on communicator 1 (world): rank 1 made a different call");
     for (int i = 0; i < RANKS; i++)
         assert_names(&job, i, 1);
     assert_int_equal(recorded(&job), CALLS + 1);
@@ -76,7 +76,7 @@ static void a_deadline_names_type_op_and_the_calls_number(void **state)
     pass(&job, 2);
     assert_says(1, RCX_LOG_ERROR,
                 "reduce of 24 int64, sum, root 1, number 5 "
-                "on communicator 1: timed out after ");
+                "on communicator 1 (world): timed out after ");
     assert_non_null(strstr(said[1].text, " s: rank 0 has not called it, rank 2 "
                                          "has not called it"));
     abandon(&job, &request, 1);
@@ -95,7 +95,7 @@ static void need_4_the_full_check_gives_the_same_number(void **state)
     assert_status(job_wait(&job, requests), RCX_ERR_MISMATCH);
     assert_says(0, RCX_LOG_ERROR,
                 "reduce of 24 int64, sum, root 1, number 5 on "
-                "communicator 1: op is sum on rank 0 and max "
+                "communicator 1 (world): op is sum on rank 0 and max "
                 "on rank 2");
     assert_int_equal(recorded(&job), CALLS + 1);
     for (int i = 0; i < RANKS; i++)
@@ -142,7 +142,7 @@ static void a_rank_that_waits_30_s_warns_once(void **state)
     wait_for_rank_2(&job, 32);
     assert_says(1, RCX_LOG_WARN,
                 "reduce of 24 int64, sum, root 1, number 6 on "
-                "communicator 1: has waited 3");
+                "communicator 1 (world): has waited 3");
     assert_non_null(strstr(said[1].text, " s for rank 2; no deadline is set "
                                          "(RCX_TIMEOUT)"));
     assert_silent(2);
@@ -150,7 +150,8 @@ static void a_rank_that_waits_30_s_warns_once(void **state)
     assert_says(1, RCX_LOG_WARN, "number 6");
     said[1].lines = 0;
     wait_for_rank_2(&job, 150);
-    assert_says(1, RCX_LOG_WARN, "number 8 on communicator 1: has waited 6");
+    assert_says(1, RCX_LOG_WARN,
+                "number 8 on communicator 1 (world): has waited 6");
     assert_ok(job_close(&job));
 }
 
@@ -234,9 +235,10 @@ static void a_rank_that_waits_a_second_probes_the_awaited_peer(void **state)
     pass(&job, 1);
     assert_int_equal(probes[0], 1);
     assert_int_equal(probes[2], 0);
-    assert_says(1, RCX_LOG_ERROR,
-                "reduce of 24 int64, sum, root 1, number 1 on communicator 1: "
-                "RCX_ERR_TRANSPORT");
+    assert_says(
+        1, RCX_LOG_ERROR,
+        "reduce of 24 int64, sum, root 1, number 1 on communicator 1 (world): "
+        "RCX_ERR_TRANSPORT");
     assert_non_null(strstr(said[1].text, ": no way leads there"));
     assert_says(2, RCX_LOG_ERROR, "because of rank 0");
     assert_status(requests[0]->status, RCX_ERR_TRANSPORT);
@@ -341,7 +343,7 @@ static void control_messages_are_drained_after_a_lost_message(void **state)
     open_listening(&job, "off");
     witness = world_of(&job, 1);
     lose_message_with_rank_1(
-        &job, "communicator 1 failed on rank 1: RCX_ERR_TIMEOUT");
+        &job, "communicator 1 (world) failed on rank 1: RCX_ERR_TIMEOUT");
     assert_non_null(strstr(said[0].text, "because of rank 2"));
     witness = NULL;
     open_listening(&job, "off");

@@ -158,7 +158,7 @@ static void a_failure_ends_the_wait_in_the_bootstraps_barrier(void **state)
     open_job(&job, 2, true, 0, ranks);
     job_each(&job, fail_after_two_barriers, ranks);
     assert_status(ranks[0].status, RCX_ERR_TIMEOUT);
-    assert_true(says(&ranks[0], "communicator 0 failed on rank 1"));
+    assert_true(says(&ranks[0], "communicator 0 (RCX's own) failed on rank 1"));
     close_other(&job);
 }
 

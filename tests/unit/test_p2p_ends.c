@@ -164,7 +164,7 @@ static void a_deadline_names_the_peer_that_has_not_sent(void **state)
     expect(&late, RCX_ERR_TIMEOUT);
     expect_error(0, RCX_ERR_TIMEOUT, 2,
                  "receive of up to 2 int64 from rank 2, tag 4, message 2 on "
-                 "communicator 1: timed out after 1");
+                 "communicator 1 (world): timed out after 1");
     expect_error(0, RCX_ERR_TIMEOUT, 2, "s: rank 2 has not sent it");
     expect(&other, RCX_ERR_TIMEOUT); /* by the announcement */
     job_abandon(&job);
@@ -303,7 +303,7 @@ static void a_receive_that_is_waited_for_warns_once(void **state)
     assert_int_equal(said[0].host_lines, 1);
     assert_non_null(strstr(said[0].text,
                            "receive of up to 2 int64 from rank 2, tag 4, "
-                           "message 2 on communicator 1: has waited "));
+                           "message 2 on communicator 1 (world): has waited "));
     assert_non_null(strstr(said[0].text, "for rank 2; no deadline"));
     sends[0] = start_send(1, 0, 3);
     sends[1] = start_send(2, 0, 4);

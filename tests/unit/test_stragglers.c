@@ -22,7 +22,7 @@ static void a_rank_waiting_in_an_earlier_call_is_not_named(void **state)
     pass(&job, 2);
     assert_says(0, RCX_LOG_ERROR,
                 "reduce of 24 int64, max, root 1, number 2 "
-                "on communicator 1: timed out after ");
+                "on communicator 1 (world): timed out after ");
     assert_non_null(strstr(said[0].text, " s: rank 2 has not called it"));
     assert_null(strstr(said[0].text, "rank 1"));
     abandon(&job, requests, 3);

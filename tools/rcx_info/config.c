@@ -50,7 +50,8 @@ static const char *shown(const struct rcx_option *o)
 static void print_option(const struct rcx_option *o)
 {
     static const char marks[] = {' ', '*', '!'};
-    static const char *const notes[] = {"", "set", "NOT VALID"};
+    static const char *const notes[] = {"", "set by the environment",
+                                        "NOT VALID"};
     struct rcx_config scratch = {0};
     const enum info_source source = info_read_option(o, &scratch);
     const bool given = source != FROM_DEFAULT;
@@ -87,7 +88,8 @@ void info_print_config(void)
 {
     struct rcx_option o;
 
-    printf("Environment variables   (* set, ! set to an invalid value)\n"
+    printf("Environment variables   (* set, ! set to an invalid value; what a "
+           "program sets\nis in its log with RCX_LOG=info)\n"
            "\n");
     for (int i = 0; rcx_option_at(i, &o); i++)
         print_option(&o);

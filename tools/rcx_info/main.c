@@ -532,7 +532,7 @@ int main(int argc, char **argv)
     /* last, at the end of the output: log messages on the environment, as from
      * rcx_init() */
     rcx_log_init(&log);
-    status = rcx_config_read(&config, &log);
+    status = rcx_config_read(&config, NULL, &log);
     if (status == RCX_OK)
         status = rcx_config_load(&config, &heap, &log);
     if (sections & MACHINE && status == RCX_OK)

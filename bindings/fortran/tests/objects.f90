@@ -6,6 +6,7 @@ module objects_callbacks
   use, intrinsic :: iso_c_binding
   implicit none
   integer, target :: calls = 0, answers = 0, lines = 0
+  integer :: destroyed = 0
 contains
   ! dst = left * right, of 2x2 matrices of integers: not commutative
   function multiply(dst, left, right, count, datatype, arg) bind(c) result(answer)
@@ -49,6 +50,12 @@ contains
     call c_f_pointer(arg, counter)
     counter = counter + 1
     call expect(c_associated(request) .and. status == RCX_OK, 'a callback gets its request')
+  end subroutine
+
+  subroutine count_destroyed(data) bind(c)
+    type(c_ptr), value :: data
+
+    destroyed = destroyed + merge(1, 0, c_associated(data))
   end subroutine
 
   subroutine count_line(level, text, arg) bind(c)
@@ -122,6 +129,37 @@ contains
     call rcx_request_free(request)
   end subroutine
 
+  ! Settings, names and data.
+  subroutine test_attributes(comm)
+    type(rcx_comm), intent(in) :: comm
+    type(rcx_context) :: second
+    type(rcx_setting) :: settings(2)
+    integer, target, save :: mine
+    integer :: status
+
+    call rcx_comm_set(comm, 'RCX_CHECK', 'full')
+    call rcx_comm_set(comm, 'RCX_CHECK', 'ful', status)
+    call expect(status == RCX_ERR_CONFIG, 'a value that is not valid')
+    call expect(rcx_comm_name(world) == 'world' .and. rcx_comm_name(comm) == '', 'names at first')
+    call rcx_comm_set_name(comm, 'solver')
+    call expect(rcx_comm_name(comm) == 'solver', 'a name')
+    call rcx_comm_set_data(comm, c_loc(mine), count_destroyed)
+    call expect(c_associated(rcx_comm_data(comm), c_loc(mine)), 'data of the host')
+    settings(1)%name = 'RCX_CHECK'
+    settings(1)%value = 'off'
+    settings(2)%name = 'RCX_ALREDUCE'
+    settings(2)%value = 'ring'
+    settings(2)%flags = RCX_SETTING_FINAL
+    call rcx_init(second, name='settings', settings=settings(1:1))
+    call rcx_finalize(second)
+    call rcx_init(second, name='unknown', settings=settings, status=status)
+    call expect(status == RCX_ERR_CONFIG, 'a setting that is not known')
+    call expect(rcx_status_is_fatal(RCX_ERR_TIMEOUT) == 1, 'a fatal status')
+    call rcx_peer_failed(context, [integer ::])
+    call rcx_peer_failed(context, [rank], status)
+    call expect(status == RCX_ERR_ARG, 'a rank is not its own peer')
+  end subroutine
+
   subroutine test_communicators()
     type(rcx_comm) :: other, half, none, pair
     integer :: result, i, found(2)
@@ -132,6 +170,7 @@ contains
     call rcx_comm_compare(world, other, result)
     call expect(result == RCX_COMM_CONGRUENT, 'a duplicate is congruent')
     call rcx_comm_set_timeout(other, 60_int64 * 10_int64**9)
+    call test_attributes(other)
 
     call rcx_comm_split(other, mod(rank, 2), -rank, half)
     call expect(rcx_comm_size(half) == (ranks + 1 - mod(rank, 2)) / 2, 'ranks of one color')
@@ -156,6 +195,7 @@ contains
     call rcx_comm_free(pair)
     call rcx_comm_free(half)
     call rcx_comm_free(other)
+    call expect(destroyed == 1, 'data of the host is freed with its communicator')
     call expect(other == RCX_COMM_NULL, 'a communicator that was freed is null')
   end subroutine
 

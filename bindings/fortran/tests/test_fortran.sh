@@ -48,7 +48,7 @@ run 1 "$rcxrun" -n 2 "$errors" absent && [ ! -s "$out" ] \
     && grep -qx 'ERROR STOP rcx_bcast: RCX_ERR_ARG: .*' "$err" && grep -q 'root=-1' "$err"
 ok $? "an error without a status ends the program, and says why"
 run 1 "$rcxrun" -n 2 "$errors" failed && [ ! -s "$out" ] \
-    && grep -qx 'ERROR STOP rcx_barrier: RCX_ERR_COMM_FAILED: .*: communicator 1: rcx_comm_abort() on rank [01]' "$err"
+    && grep -qx 'ERROR STOP rcx_barrier: RCX_ERR_COMM_FAILED: .*: communicator 1 (world): rcx_comm_abort() on rank [01]' "$err"
 ok $? "one of a communicator that has failed tells the reason"
 run 7 "$rcxrun" -n 3 "$errors" abort && grep -q 'code 7: the end' "$err"
 ok $? "rcx_abort ends the job with its code and text"

@@ -254,6 +254,36 @@ class Comm(Operations[None]):
             self.abort()
         self.free()
 
+    # ---- Settings and names
+
+    def set(self, name: str, value: str) -> None:
+        """Change a setting of operations that start from now on, by the name of an environment
+        variable: the method of a collective, RCX_ORDER, RCX_CHECK, RCX_TIMEOUT, RCX_PLAN_CACHE
+        or RCX_QUORUM. Collective: all ranks give the same.
+
+        >>> import rcx
+        >>> with rcx.Context() as context:
+        ...     context.world.set("RCX_CHECK", "full")
+        """
+        check(lib.rcx_comm_set(self.handle, name.encode(), value.encode()), self.handle)
+
+    @property
+    def name(self) -> str:
+        """The name that messages, logs and dumps of this process show, 63 bytes at most.
+
+        >>> import rcx
+        >>> with rcx.Context() as context:
+        ...     solver = context.world.dup()
+        ...     solver.name = "solver"
+        ...     context.world.name, solver.name
+        ('world', 'solver')
+        """
+        return str(ffi.string(lib.rcx_comm_name(self.handle)).decode(errors="replace"))
+
+    @name.setter
+    def name(self, name: str) -> None:
+        check(lib.rcx_comm_set_name(self.handle, name.encode()))
+
     # ---- Deadlines and failures
 
     def set_timeout(self, seconds: float | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import enum
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from ._buffers import Buffer, operands
@@ -114,6 +114,9 @@ class Context:
     progress_thread: whether a thread makes progress.
     wakeup: whether `fileno()` and `arm()` will be used.
     bootstrap: used instead of PMIx.
+    settings: values of environment variables by their names, such as
+        {"RCX_ERR_MODE": "peer"}. The environment wins over them.
+    final_settings: the same, but they win over the environment.
     id, rank, size: start without a launcher. The processes that give the same id, of
         `get_id()`, are a job of size ranks. rank is 0 in the process that made the id.
 
@@ -131,7 +134,9 @@ class Context:
                  timeout: float | None = None, threads: Threads = Threads.MULTIPLE,
                  progress_thread: bool = False, wakeup: bool = False,
                  bootstrap: Bootstrap | None = None, id: str | None = None,
-                 rank: int | None = None, size: int | None = None):
+                 rank: int | None = None, size: int | None = None,
+                 settings: Mapping[str, str] | None = None,
+                 final_settings: Mapping[str, str] | None = None):
         if (id is None) != (rank is None) or (id is None) != (size is None):
             raise TypeError("Context() needs id, rank and size together")
         self._handle: Any = NULL
@@ -170,6 +175,13 @@ class Context:
             id_text.text = id.encode()
             params.id, params.rank, params.size = id_text, rank, size
         Context.created = True
+        given = [(ffi.new("char[]", key.encode()), ffi.new("char[]", value.encode()), flags)
+                 for of, flags in ((settings, 0), (final_settings, lib.RCX_SETTING_FINAL))
+                 for key, value in (of or {}).items()]
+        if given:
+            params.field_mask |= lib.RCX_PARAM_SETTINGS
+            setting_list = ffi.new("rcx_setting_t[]", given)
+            params.settings, params.setting_count = setting_list, len(given)
         try:
             self._handle = made("rcx_context_t *", lib.rcx_init, params)
         except Exception as error:
@@ -331,6 +343,11 @@ class Context:
         return check(lib.rcx_arm(self.handle)) == Status.OK
 
     # ---- Diagnosis and abort
+
+    def peer_failed(self, ranks: Sequence[int]) -> None:
+        """Tell RCX that the processes of these ranks of the world have ended. Their communicators
+        fail, and `Comm.shrink()` goes on without them. A rank that lives is excluded."""
+        check(lib.rcx_peer_failed(self.handle, len(ranks), list(ranks)))
 
     def dump(self, path: str) -> None:
         """Write what this process waits for to the file path, which rcx_trace reads."""

@@ -41,6 +41,18 @@ class Status(enum.IntEnum):
     EXCLUDED = -17
     CANCELED = -18
 
+    @property
+    def is_fatal(self) -> bool | None:
+        """Whether the communicator of an operation that ended so has failed for good. None: the
+        status alone does not tell, but `Comm.failure` does.
+
+        >>> import rcx
+        >>> rcx.Status.TIMEOUT.is_fatal, rcx.Status.ARG.is_fatal, rcx.Status.MISMATCH.is_fatal
+        (True, False, None)
+        """
+        fatal = int(lib.rcx_status_is_fatal(self))
+        return None if fatal < 0 else bool(fatal)
+
 
 class Error(RuntimeError):
     """An error that RCX returned. `status` is its code. `ranks` are the ranks that caused it,

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Functions of communicators. */
-#include <sched.h>
-
 #include "core/api/arguments.h"
 #include "core/run/comm/comm_close.h"
 #include "core/run/comm/comm_make.h"
 #include "core/run/detect/detector.h"
 #include "core/run/fault/failure.h"
 #include "core/run/wait/enter.h"
-
-enum { TRIES = 100 };
 
 int rcx_comm_rank(const rcx_comm_t *comm)
 {
@@ -40,33 +36,6 @@ rcx_status_t rcx_comm_set_timeout(rcx_comm_t *comm, int64_t timeout_ns)
     return RCX_OK;
 }
 
-/* RCX_THREAD_SINGLE: calls of its thread do not exclude others. */
-static bool may_enter(const struct rcx_context *context)
-{
-    return context->threads != RCX_THREAD_SINGLE ||
-           context->guard->maker == rcx_this_thread();
-}
-
-/*
- * A thread that waits in RCX finds the abort soon. If none is inside, this
- * thread enters. A thread that is about to leave may miss it, but leaves soon.
- */
-static void see_to_it(struct rcx_context *context)
-{
-    for (int i = 0;
-         i < TRIES && rcx_attention_is_raised(&context->detector.attention);
-         i++) {
-        if (rcx_guard_is_mine(context->guard))
-            return;
-        if (rcx_guard_try(context->guard)) {
-            rcx_detector_poll(context);
-            rcx_leave(context);
-            return;
-        }
-        sched_yield();
-    }
-}
-
 /* From any thread, at any time. */
 rcx_status_t rcx_comm_abort(rcx_comm_t *comm)
 {
@@ -78,10 +47,7 @@ rcx_status_t rcx_comm_abort(rcx_comm_t *comm)
     if (rcx_guard_is_forked(context->guard))
         return rcx_enter(context);
     atomic_store_explicit(&comm->aborted, true, memory_order_release);
-    rcx_attention_raise(&context->detector.attention);
-    rcx_wake(&context->sleeper);
-    if (may_enter(context))
-        see_to_it(context);
+    rcx_context_attend(context);
     return RCX_OK;
 }
 
@@ -221,14 +187,18 @@ rcx_status_t rcx_comm_free(rcx_comm_t **comm_p)
 {
     rcx_comm_t *comm = comm_p ? *comm_p : NULL;
     struct rcx_context *context;
+    struct rcx_host_data host;
     rcx_status_t status;
 
+    if (comm_p && !comm)
+        return RCX_OK;
     if (!rcx_comm_is_valid(comm))
         return rcx_bad_handle("comm_free", "comm", comm);
     context = comm->context;
     status = rcx_comm_enter(comm);
     if (status != RCX_OK)
         return status;
+    host = comm->host; /* a freed communicator may go at once */
     status = release(comm);
     if (status != RCX_OK) {
         rcx_comm_leave(comm);
@@ -236,5 +206,6 @@ rcx_status_t rcx_comm_free(rcx_comm_t **comm_p)
     }
     *comm_p = NULL;
     rcx_leave(context);
+    rcx_host_data_destroy(host);
     return RCX_OK;
 }

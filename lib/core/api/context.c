@@ -54,13 +54,16 @@ rcx_status_t rcx_get_id(const char *address, rcx_id_t *id_p)
 rcx_status_t rcx_finalize(rcx_context_t **context_p)
 {
     struct rcx_context *context = context_p ? *context_p : NULL;
+    struct rcx_host_data host;
     rcx_status_t status;
 
+    if (context_p && !context)
+        return RCX_OK;
     if (!context) {
         struct rcx_log log;
 
         rcx_log_init(&log);
-        return rcx_fail(&log, RCX_ERR_ARG, "rcx_finalize: context is NULL");
+        return rcx_missing(&log, "rcx_finalize: context_p");
     }
     status = rcx_enter(context);
     if (status != RCX_OK)
@@ -79,8 +82,10 @@ rcx_status_t rcx_finalize(rcx_context_t **context_p)
         rcx_enter(context);
     }
     status = rcx_context_finalize(context);
+    host = context->world->host;
     rcx_context_destroy(context);
     *context_p = NULL;
+    rcx_host_data_destroy(host);
     return status;
 }
 

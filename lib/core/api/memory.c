@@ -157,7 +157,9 @@ static rcx_status_t put(const char *call, rcx_comm_t *comm, void *ptr,
 
 rcx_status_t rcx_mem_free(rcx_comm_t *comm, void *ptr)
 {
-    return put("mem_free", comm, ptr, false, "not from rcx_mem_alloc()");
+    return rcx_comm_is_valid(comm) && !ptr
+               ? RCX_OK
+               : put("mem_free", comm, ptr, false, "not from rcx_mem_alloc()");
 }
 
 static rcx_status_t lend(struct rcx_context *context, void *ptr, size_t bytes)

@@ -56,9 +56,10 @@ rcx_status_t rcx_op_free(rcx_context_t *context, rcx_op_t *op)
 
     if (status != RCX_OK)
         return status;
-    status = op ? rcx_registry_remove_op(&context->registry, *op)
-                : rcx_missing(&context->log, "op");
-    if (status == RCX_OK) {
+    status = !op        ? rcx_missing(&context->log, "op")
+             : *op == 0 ? RCX_OK
+                        : rcx_registry_remove_op(&context->registry, *op);
+    if (status == RCX_OK && *op != 0) {
         remove_user_entry(context, 0, *op);
         *op = 0;
     }
@@ -83,9 +84,10 @@ rcx_status_t rcx_type_free(rcx_context_t *context, rcx_datatype_t *type)
 
     if (status != RCX_OK)
         return status;
-    status = type ? rcx_registry_remove_type(&context->registry, *type)
-                  : rcx_missing(&context->log, "type");
-    if (status == RCX_OK) {
+    status = !type        ? rcx_missing(&context->log, "type")
+             : *type == 0 ? RCX_OK
+                          : rcx_registry_remove_type(&context->registry, *type);
+    if (status == RCX_OK && *type != 0) {
         remove_user_entry(context, *type, 0);
         *type = 0;
     }

@@ -5,6 +5,47 @@
 #include "core/run/fault/agreement.h"
 #include "core/run/wait/enter.h"
 
+static rcx_status_t check_ranks(const struct rcx_context *context, int n,
+                                const int ranks[])
+{
+    const struct rcx_log *log = &context->log;
+    const int size = context->boot->size, own = context->boot->rank;
+
+    if (n < 0)
+        return rcx_fail(log, RCX_ERR_ARG,
+                        "rcx_peer_failed: n=%d: needs 0 or more", n);
+    if (n > 0 && !ranks)
+        return rcx_missing(log, "rcx_peer_failed: ranks");
+    for (int i = 0; i < n; i++)
+        if (ranks[i] < 0 || ranks[i] >= size || ranks[i] == own)
+            return rcx_fail(log, RCX_ERR_ARG,
+                            "rcx_peer_failed: ranks[%d]=%d: needs a rank of "
+                            "the world (0..%d), and not this one (%d)",
+                            i, ranks[i], size - 1, own);
+    return RCX_OK;
+}
+
+/* From any thread, at any time. */
+rcx_status_t rcx_peer_failed(rcx_context_t *context, int n, const int ranks[])
+{
+    rcx_status_t status;
+
+    if (!context)
+        return rcx_bad_handle("peer_failed", "context", context);
+    if (rcx_guard_is_forked(context->guard))
+        return rcx_enter(context);
+    status = check_ranks(context, n, ranks);
+    if (status != RCX_OK || n == 0)
+        return status;
+    for (int i = 0; i < n; i++)
+        atomic_store_explicit(&context->told[ranks[i]], true,
+                              memory_order_relaxed);
+    atomic_store_explicit(&context->is_told_of_peers, true,
+                          memory_order_release);
+    rcx_context_attend(context);
+    return RCX_OK;
+}
+
 rcx_status_t rcx_comm_revoke(rcx_comm_t *comm)
 {
     return rcx_comm_abort(comm);

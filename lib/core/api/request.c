@@ -418,8 +418,11 @@ static rcx_status_t release(struct rcx_request *r)
 rcx_status_t rcx_request_free(rcx_request_t **request_p)
 {
     rcx_request_t *request = request_p ? *request_p : NULL;
-    rcx_status_t status = enter("request_free", request);
+    rcx_status_t status;
 
+    if (request_p && !request)
+        return RCX_OK;
+    status = enter("request_free", request);
     if (status != RCX_OK)
         return status;
     status = leave(request->comm->context, release(request));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Names and descriptions of status codes.
+ * Names and descriptions of status codes, and what they leave usable.
  */
 #include "rcx/rcx.h"
 
@@ -20,7 +20,7 @@ const char *rcx_status_string(rcx_status_t status)
     case RCX_ERR_ARG: return "RCX_ERR_ARG: argument not valid";
     case RCX_ERR_NOMEM: return "RCX_ERR_NOMEM: out of memory";
     case RCX_ERR_UNSUPPORTED: return "RCX_ERR_UNSUPPORTED: not supported";
-    case RCX_ERR_CONFIG: return "RCX_ERR_CONFIG: environment value not valid";
+    case RCX_ERR_CONFIG: return "RCX_ERR_CONFIG: setting not valid";
     case RCX_ERR_LAUNCH: return "RCX_ERR_LAUNCH: launcher or bootstrap error";
     case RCX_ERR_TRANSPORT: return "RCX_ERR_TRANSPORT: network error";
     case RCX_ERR_TIMEOUT: return "RCX_ERR_TIMEOUT: deadline passed";
@@ -45,4 +45,30 @@ const char *rcx_status_string(rcx_status_t status)
     case RCX_ERR_CANCELED: return "RCX_ERR_CANCELED: a receive was cancelled";
     }
     return "unknown status";
+}
+
+int rcx_status_is_fatal(rcx_status_t status)
+{
+    switch (status) {
+    case RCX_ERR_TRANSPORT:
+    case RCX_ERR_TIMEOUT:
+    case RCX_ERR_PEER_FAILED:
+    case RCX_ERR_COMM_FAILED:
+    case RCX_ERR_INTERNAL:
+    case RCX_ERR_EXCLUDED: return 1;
+    case RCX_OK:
+    case RCX_IN_PROGRESS:
+    case RCX_ERR_ARG:
+    case RCX_ERR_UNSUPPORTED:
+    case RCX_ERR_CONFIG:
+    case RCX_ERR_LAUNCH:
+    case RCX_ERR_OP:
+    case RCX_ERR_BUSY:
+    case RCX_ERR_FORKED:
+    case RCX_ERR_TRUNCATED: return 0;
+    case RCX_ERR_NOMEM:
+    case RCX_ERR_MISMATCH:
+    case RCX_ERR_LIMIT: break;
+    }
+    return -1;
 }

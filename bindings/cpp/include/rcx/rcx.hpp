@@ -434,6 +434,21 @@ class comm
         check(rcx_comm_compare(handle(), other.handle(), &result), handle());
         return result;
     }
+    /* A setting by the name of an environment variable; collective. */
+    void set(const char *name, const char *value)
+    {
+        check(rcx_comm_set(handle(), name, value), handle());
+    }
+    void set_name(const char *name)
+    {
+        check(rcx_comm_set_name(handle(), name));
+    }
+    std::string name() const
+    {
+        const char *text = rcx_comm_name(handle());
+
+        return text ? text : "";
+    }
     void set_timeout(std::chrono::nanoseconds time)
     {
         check(rcx_comm_set_timeout(handle(), time.count()), handle());
@@ -553,6 +568,12 @@ class context
 
         check(status);
         return status == RCX_OK;
+    }
+    /* The processes of these ranks of the world have ended. */
+    void peer_failed(std::span<const int> ranks)
+    {
+        check(rcx_peer_failed(handle_, static_cast<int>(ranks.size()),
+                              ranks.data()));
     }
     rcx_context_t *handle() const noexcept
     {

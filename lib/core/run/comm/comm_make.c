@@ -35,9 +35,12 @@ static rcx_status_t derive(struct rcx_comm *parent, uint32_t id,
         ranks[i] = rcx_comm_context_rank(parent, members[i]);
     }
     status = rcx_comm_create(context, id, rank, n, ranks, new_p);
-    if (status == RCX_OK)
-        (*new_p)->timeout_ns = parent->timeout_ns;
-    return status;
+    if (status != RCX_OK)
+        return status;
+    if (parent->own)
+        rcx_comm_use_config(*new_p, parent->own);
+    (*new_p)->timeout_ns = parent->timeout_ns;
+    return RCX_OK;
 }
 
 /* Other members may have reported its failure already. */

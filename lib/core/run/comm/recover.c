@@ -17,6 +17,7 @@
 #include "core/run/comm/comm_close.h"
 #include "core/run/comm/comm_make.h"
 #include "core/run/comm/internal.h"
+#include "core/run/diag/describe.h"
 #include "core/run/fault/agreement.h"
 #include "core/run/fault/failure.h"
 #include "core/run/wait/progress.h"
@@ -126,12 +127,13 @@ static int *living_of(const struct rcx_comm *comm, int *n_p)
 /* A member may have failed since the agreement. */
 static void fail_for_known(struct rcx_comm *comm)
 {
+    char name[RCX_COMM_TEXT];
+
     for (int i = 0; i < comm->size && !rcx_comm_is_failed(comm); i++)
         if (rcx_peer_is_gone(comm->context, rcx_comm_context_rank(comm, i)))
             rcx_comm_fail(comm, RCX_ERR_PEER_FAILED, &i, 1,
-                          "communicator %u: rank %d has failed since the "
-                          "agreement",
-                          comm->id, i);
+                          "%s: rank %d has failed since the agreement",
+                          rcx_comm_print(comm, name), i);
 }
 
 /* The same on all members: see struct rcx_comm. */

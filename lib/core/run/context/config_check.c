@@ -211,7 +211,7 @@ static rcx_status_t report(struct rcx_context *context, const struct check *s)
     rcx_log_line(
         &context->log, rank == 0 ? RCX_LOG_ERROR : RCX_LOG_INFO,
         "%s of rank %d differs from that of rank 0: RCX_ variables, and the "
-        "order given to rcx_init(), must be equal on all ranks",
+        "settings and order given to rcx_init(), must be equal on all ranks",
         rcx_config_shared_name(s->setting), s->mismatching);
     return RCX_ERR_CONFIG;
 }

@@ -28,7 +28,7 @@ enum {
     PARAM_ALL = RCX_PARAM_BOOTSTRAP | RCX_PARAM_NAME | RCX_PARAM_ORDER |
                 RCX_PARAM_LOG | RCX_PARAM_THREADS | RCX_PARAM_TIMEOUT |
                 RCX_PARAM_WAKEUP | RCX_PARAM_PROGRESS | RCX_PARAM_ABORT |
-                RCX_PARAM_ID
+                RCX_PARAM_ID | RCX_PARAM_SETTINGS
 };
 
 static bool is_given(const rcx_params_t *params, uint64_t field)
@@ -63,6 +63,32 @@ static rcx_status_t check_id(const rcx_params_t *params,
                         "more, and a rank below it",
                         params->rank, params->size);
     return RCX_OK;
+}
+
+static rcx_status_t check_settings(const rcx_params_t *params,
+                                   const struct rcx_log *log)
+{
+    const size_t n =
+        is_given(params, RCX_PARAM_SETTINGS) ? params->setting_count : 0;
+
+    if (n > 0 && !params->settings)
+        return rcx_fail(log, RCX_ERR_ARG,
+                        "params.settings=NULL with params.setting_count=%zu",
+                        n);
+    for (size_t i = 0; i < n; i++) {
+        const rcx_setting_t *s = &params->settings[i];
+
+        if (!s->name || !s->value)
+            return rcx_fail(log, RCX_ERR_ARG,
+                            "params.settings[%zu]: needs a name and a value",
+                            i);
+        if (s->flags & ~(unsigned)RCX_SETTING_FINAL)
+            return rcx_fail(log, RCX_ERR_ARG,
+                            "params.settings[%zu].flags=%#x: valid is 0, or "
+                            "RCX_SETTING_FINAL",
+                            i, s->flags);
+    }
+    return check_id(params, log);
 }
 
 static rcx_status_t check_params(const rcx_params_t *params,
@@ -103,13 +129,21 @@ static rcx_status_t check_params(const rcx_params_t *params,
         return rcx_fail(log, RCX_ERR_ARG,
                         "params.timeout_ns=%lld: needs 0 (none) or more",
                         (long long)params->timeout_ns);
-    return check_id(params, log);
+    return check_settings(params, log);
+}
+
+static struct rcx_settings settings_of(const rcx_params_t *params)
+{
+    if (!is_given(params, RCX_PARAM_SETTINGS))
+        return (struct rcx_settings){NULL, 0};
+    return (struct rcx_settings){params->settings, params->setting_count};
 }
 
 rcx_status_t rcx_context_configure(const rcx_params_t *params,
                                    struct rcx_log *log,
                                    struct rcx_config *config)
 {
+    const struct rcx_settings given = settings_of(params);
     rcx_status_t status;
 
     rcx_log_init(log);
@@ -121,7 +155,7 @@ rcx_status_t rcx_context_configure(const rcx_params_t *params,
     status = check_params(params, log);
     if (status != RCX_OK)
         return status;
-    status = rcx_config_read(config, log);
+    status = rcx_config_read(config, &given, log);
     if (is_given(params, RCX_PARAM_ORDER) && !config->order_is_set)
         config->order = params->order;
     if (is_given(params, RCX_PARAM_TIMEOUT) && !config->timeout_is_set)
@@ -136,6 +170,7 @@ void rcx_context_destroy(struct rcx_context *context)
         context->transport->ops->close(context->transport);
     rcx_orphans_close(context);
     rcx_ctrl_close(context);
+    rcx_heap_free(&context->heap, context->told);
     while (context->comms.first)
         rcx_comm_close(context->comms.first);
     rcx_comms_free(&context->comms, &context->heap);
@@ -206,8 +241,9 @@ static rcx_status_t learn_of_peers(struct rcx_context *context)
     return status;
 }
 
-static void settle_in(struct rcx_context *context)
+static void settle_in(struct rcx_context *context, const rcx_params_t *params)
 {
+    const struct rcx_settings given = settings_of(params);
     struct rcx_progress *p = &context->progress;
 
     p->spin = choose_spin(context);
@@ -215,6 +251,9 @@ static void settle_in(struct rcx_context *context)
     p->is_oversubscribed =
         context->config.wait == RCX_WAIT_AUTO && p->spin == 1;
     rcx_context_describe(context);
+    rcx_config_tell_sources(&given, &context->log,
+                            context->boot->rank == 0 ? RCX_LOG_INFO
+                                                     : RCX_LOG_DEBUG);
 }
 
 /*
@@ -252,6 +291,13 @@ static rcx_status_t connect(struct rcx_context *context,
     return status;
 }
 
+static bool open_told(struct rcx_context *context)
+{
+    context->told = rcx_heap_zalloc(
+        &context->heap, (size_t)context->boot->size * sizeof *context->told);
+    return context->told;
+}
+
 static rcx_status_t make_comms(struct rcx_context *context)
 {
     const int rank = context->boot->rank, size = context->boot->size;
@@ -263,7 +309,8 @@ static rcx_status_t make_comms(struct rcx_context *context)
                         context->layout.rank_bits);
     if (!rcx_comm_ids_open(&context->comms.ids, &context->heap,
                            context->layout.comm_bits) ||
-        !rcx_attempts_open(&context->comms.attempts, &context->heap))
+        !rcx_attempts_open(&context->comms.attempts, &context->heap) ||
+        !open_told(context))
         return rcx_fail(&context->log, RCX_ERR_NOMEM,
                         "no memory for communicators");
     status = rcx_comm_create(context, RCX_COMM_ID_INTERNAL, rank, size, NULL,
@@ -271,6 +318,8 @@ static rcx_status_t make_comms(struct rcx_context *context)
     if (status == RCX_OK)
         status = rcx_comm_create(context, RCX_COMM_ID_WORLD, rank, size, NULL,
                                  &context->world);
+    if (status == RCX_OK)
+        strcpy(context->world->name, "world");
     return status;
 }
 
@@ -356,7 +405,7 @@ rcx_status_t rcx_context_create(const rcx_params_t *params,
         rcx_context_destroy(context);
         return status;
     }
-    settle_in(context);
+    settle_in(context, params);
     *context_p = context;
     return RCX_OK;
 }

@@ -171,7 +171,8 @@ static bool is_known_to_all(const struct rcx_context *context)
 
     for (int i = 0; i < context->boot->size; i++)
         if (i != context->boot->rank && !t->failed_peers[i] &&
-            !knows(context, i) && !rcx_comm_has_failed_for(context->world, i) &&
+            !knows(context, i) && !rcx_peer_of(context, i).has_ended &&
+            !rcx_comm_has_failed_for(context->world, i) &&
             !rcx_comm_has_failed_for(context->internal, i))
             return false;
     return true;

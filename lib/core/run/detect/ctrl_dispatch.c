@@ -44,12 +44,12 @@ static void fail_reported(struct rcx_comm *comm,
 {
     const rcx_status_t status =
         body->status < 0 ? (rcx_status_t)body->status : RCX_ERR_COMM_FAILED;
-    char text[RCX_REASON_TEXT], because[RCX_REASON_TEXT];
+    char text[RCX_REASON_TEXT], because[RCX_REASON_TEXT], name[RCX_COMM_TEXT];
     int ranks[RCX_RANKS_LISTED];
     const int n = ranks_of(comm, body, ranks);
 
-    snprintf(text, sizeof text, "communicator %u failed on rank %d: %s%s",
-             comm->id, rcx_comm_index(comm, body->from),
+    snprintf(text, sizeof text, "%s failed on rank %d: %s%s",
+             rcx_comm_print(comm, name), rcx_comm_index(comm, body->from),
              rcx_status_string(status),
              rcx_ranks_print(comm, "; because of rank", ranks, n, because,
                              sizeof because));

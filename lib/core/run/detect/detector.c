@@ -166,10 +166,22 @@ static void check_messages(struct rcx_comm *comm, const struct rcx_instant *now)
 
 static void check_abort(struct rcx_comm *comm)
 {
+    char name[RCX_COMM_TEXT];
+
     if (atomic_load_explicit(&comm->aborted, memory_order_acquire))
         rcx_comm_fail(comm, RCX_ERR_COMM_FAILED, &comm->rank, 1,
-                      "communicator %u: rcx_comm_abort() on rank %d", comm->id,
-                      comm->rank);
+                      "%s: rcx_comm_abort() on rank %d",
+                      rcx_comm_print(comm, name), comm->rank);
+}
+
+/* Ranks that rcx_peer_failed() has named. */
+static void check_told(struct rcx_context *context)
+{
+    for (int rank = 0; rank < context->boot->size; rank++)
+        if (atomic_exchange_explicit(&context->told[rank], false,
+                                     memory_order_acquire) &&
+            !rcx_peer_of(context, rank).has_ended)
+            rcx_peer_declare_ended(context, rank);
 }
 
 static bool is_suspected(const struct rcx_comm *comm)
@@ -236,6 +248,9 @@ static void cancel_comm_requests(struct rcx_comm *comm)
 
 static void handle_failures(struct rcx_context *context)
 {
+    if (atomic_exchange_explicit(&context->is_told_of_peers, false,
+                                 memory_order_acquire))
+        check_told(context);
     for (struct rcx_comm *c = context->comms.first; c; c = c->next)
         check_abort(c);
     confirm_suspected(context);

@@ -19,7 +19,7 @@ static bool is_probed(const struct rcx_comm *comm)
 {
     const struct rcx_context *context = comm->context;
 
-    return context->config.check != RCX_CHECK_OFF &&
+    return comm->config->check != RCX_CHECK_OFF &&
            context->layout.sequence_bits >= PROBE_SEQUENCE_BITS &&
            !rcx_comm_is_for_groups(comm->id);
 }

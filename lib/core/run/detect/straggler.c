@@ -374,6 +374,7 @@ void rcx_straggler_check(struct rcx_comm *comm, const struct rcx_instant *now)
     const uint64_t ns = rcx_time_at(&comm->context->time, now);
     struct rcx_straggler_query *query = comm->query;
     const struct rcx_request *r = find(comm->first, query, now);
+    char name[RCX_COMM_TEXT];
 
     if (!r)
         r = find(comm->p2p.first, query, now);
@@ -385,7 +386,7 @@ void rcx_straggler_check(struct rcx_comm *comm, const struct rcx_instant *now)
         rcx_straggler_decide(r, rcx_request_age(r, now));
     else if (!query && r && !ask(r, key_of(r), -1, now))
         rcx_comm_fail(comm, RCX_ERR_TIMEOUT, NULL, 0,
-                      "communicator %u: an operation timed out; no memory to "
-                      "find which rank is missing",
-                      comm->id);
+                      "%s: an operation timed out; no memory to find which "
+                      "rank is missing",
+                      rcx_comm_print(comm, name));
 }

@@ -2,6 +2,8 @@
 /* Descriptions of calls and ranks in log messages. */
 #include "core/run/diag/describe.h"
 
+#include <inttypes.h>
+
 #include "core/iface/peer.h"
 #include "core/op/types.h"
 #include "core/run/object/request.h"
@@ -34,6 +36,23 @@ static int print_call(const struct rcx_program *e, char *text, size_t bytes)
         snprintf(root, sizeof root, ", root %d", e->call.root);
     return snprintf(text, bytes, "%s%s%s", rcx_call_function(&e->call),
                     operands, root);
+}
+
+const char *rcx_comm_print(const struct rcx_comm *comm,
+                           char text[RCX_COMM_TEXT])
+{
+    const int used =
+        snprintf(text, RCX_COMM_TEXT, "communicator %" PRIu32, comm->id);
+    char *end = text + used;
+    const size_t room = RCX_COMM_TEXT - (size_t)used;
+
+    if (comm->name[0])
+        snprintf(end, room, " (%s)", comm->name);
+    else if (comm->id == RCX_COMM_ID_INTERNAL)
+        snprintf(end, room, " (RCX's own)");
+    else if (rcx_comm_is_for_groups(comm->id))
+        snprintf(end, room, " (group of tag %d)", comm->tag);
+    return text;
 }
 
 const char *rcx_rank_print(const struct rcx_comm *comm, int rank,
@@ -89,13 +108,13 @@ void rcx_program_describe(const struct rcx_comm *comm,
                           called->lists[RCX_CALL_PASSING];
     const rcx_log_level_t level =
         is_known ? RCX_LOG_DEBUG : level_of(comm->rank);
-    char call[RCX_CALL_TEXT];
+    char call[RCX_CALL_TEXT], name[RCX_COMM_TEXT];
 
     if (level > log->level)
         return;
     print_call(program, call, sizeof call);
-    rcx_log_line(log, level, "%s%s on communicator %u of %d ranks: %s",
-                 part_of(called), call, comm->id, comm->size, program->text);
+    rcx_log_line(log, level, "%s%s on %s of %d ranks: %s", part_of(called),
+                 call, rcx_comm_print(comm, name), comm->size, program->text);
 }
 
 static void describe_waiting(const struct rcx_context *context, char *text,
@@ -182,10 +201,12 @@ const char *rcx_request_print(const struct rcx_request *r,
     const int used =
         is_p2p ? rcx_p2p_print(rcx_p2p_of(r->program), text, RCX_CALL_TEXT)
                : print_call(r->program, text, RCX_CALL_TEXT);
+    char name[RCX_COMM_TEXT];
 
-    snprintf(text + used, RCX_CALL_TEXT - (size_t)used,
-             ", %s %llu on communicator %u", is_p2p ? "message" : "number",
-             (unsigned long long)rcx_request_number(r), r->comm->id);
+    snprintf(text + used, RCX_CALL_TEXT - (size_t)used, ", %s %llu on %s",
+             is_p2p ? "message" : "number",
+             (unsigned long long)rcx_request_number(r),
+             rcx_comm_print(r->comm, name));
     return text;
 }
 

@@ -14,10 +14,16 @@ static inline uint64_t rcx_request_number(const struct rcx_request *r)
     return 1 + (r->is_recorded ? r->record : r->comm->recorder.next);
 }
 
-enum { RCX_CALL_TEXT = 160 };
+/* CALL: with the name of the communicator. */
+enum { RCX_COMM_TEXT = 96, RCX_CALL_TEXT = 240 };
 
-/* "reduce of 24 int64, sum, root 1, number 6 on communicator 1". Returns
- * text. */
+/* "communicator 4", or "communicator 4 (solver)": its number, and its name if
+ * it has one. Returns text. */
+const char *rcx_comm_print(const struct rcx_comm *comm,
+                           char text[RCX_COMM_TEXT]);
+
+/* "reduce of 24 int64, sum, root 1, number 6 on communicator 1 (world)".
+ * Returns text. */
 const char *rcx_request_print(const struct rcx_request *r,
                               char text[RCX_CALL_TEXT]);
 

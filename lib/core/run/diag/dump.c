@@ -203,10 +203,14 @@ static void put_comm(FILE *file, const struct rcx_dump_comm *comm,
     const struct rcx_recorder *r = comm->recorder;
     const uint64_t oldest = rcx_recorder_oldest(r);
 
-    fprintf(file,
-            "{\"id\": %" PRIu32 ", \"rank\": %d, \"size\": %d, "
-            "\"ranks\": ",
-            comm->id, comm->rank, comm->size);
+    fprintf(file, "{\"id\": %" PRIu32 ", ", comm->id);
+    if (comm->name && comm->name[0]) {
+        fprintf(file, "\"name\": ");
+        put_text(file, comm->name);
+        fprintf(file, ", ");
+    }
+    fprintf(file, "\"rank\": %d, \"size\": %d, \"ranks\": ", comm->rank,
+            comm->size);
     if (comm->ranks)
         put_ranks(file, comm->ranks, (size_t)comm->size);
     else

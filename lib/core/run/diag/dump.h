@@ -26,6 +26,7 @@ struct rcx_dump_progress {
 
 struct rcx_dump_comm {
     uint32_t id;
+    const char *name; /* NULL or empty: none */
     int rank;
     int size;
     const int *ranks;    /* ranks in the world; NULL: the same */

@@ -59,6 +59,7 @@ static bool next_comm(void *arg, struct rcx_dump_comm *comm_p)
     source->next = comm->next;
     *comm_p = (struct rcx_dump_comm){
         .id = comm->id,
+        .name = comm->name,
         .rank = comm->rank,
         .size = comm->size,
         .ranks = comm->ranks,

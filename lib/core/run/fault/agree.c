@@ -298,6 +298,8 @@ static void cut_off(struct rcx_agree *a)
 /* Go on if all members have replied that are not taken for failed. */
 static void evaluate(struct rcx_agree *a)
 {
+    const struct rcx_agree_msg *m;
+
     if (!rcx_agree_leads(a))
         return;
     if (!a->has_proposed && is_complete(a, JOINED)) {
@@ -314,7 +316,12 @@ static void evaluate(struct rcx_agree *a)
         return;
     }
     decide(a, a->value_word, set_of(a, VALUE));
-    send_all(a, DEAD, message(a, RCX_AGREE_DECIDE));
+    /* to all: one that lives, whatever is known of it, must learn that it is
+     * excluded */
+    m = message(a, RCX_AGREE_DECIDE);
+    for (int i = 0; i < a->s.size; i++)
+        if (i != a->s.rank)
+            send_to(a, i, m);
 }
 
 static void lead(struct rcx_agree *a)

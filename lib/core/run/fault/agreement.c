@@ -56,12 +56,28 @@ static bool is_final(const struct rcx_agree *a)
 
 /* ---- Messages ------------------------------------------------------------ */
 
+/* Whether a member that is taken for dead is so by what this process sees, too:
+ * it may be the program alone that says so. Nothing is sent to the dead, to
+ * which UCX would have to connect. */
+static bool is_seen_dead(const struct rcx_agreement *g, int to)
+{
+    struct rcx_transport *t = g->comm->context->transport;
+    const struct rcx_agree *a = kept(g, g->sending); /* NULL: an old one */
+    const int rank = rcx_comm_context_rank(g->comm, to);
+
+    return a && rcx_agree_is_dead(a, to) && t &&
+           ((t->failed_peers && t->failed_peers[rank]) ||
+            (t->ops->has_ended && t->ops->has_ended(t, rank, false)));
+}
+
 static void send(int to, const struct rcx_agree_msg *msg, void *arg)
 {
     struct rcx_agreement *g = arg;
     struct rcx_comm *comm = g->comm;
     const size_t bytes = rcx_agree_msg_bytes(comm->size);
 
+    if (is_seen_dead(g, to))
+        return;
     *g->out =
         (struct rcx_ctrl_msg){.kind = RCX_CTRL_AGREE, .sequence = g->sending};
     memcpy(g->out + 1, msg, bytes);
@@ -81,7 +97,9 @@ static bool is_dead(const struct rcx_agreement *g, int rank)
 {
     struct rcx_transport *t = g->comm->context->transport;
 
-    return rcx_peer_of(g->comm->context, rank).state == RCX_PEER_DEPARTED ||
+    const struct rcx_peer peer = rcx_peer_of(g->comm->context, rank);
+
+    return peer.state == RCX_PEER_DEPARTED || peer.has_ended ||
            (t && t->ops->has_ended &&
             t->ops->has_ended(t, rank, was_absent(g)));
 }
@@ -158,7 +176,7 @@ static struct rcx_agree *get(struct rcx_agreement *g, uint32_t number)
     const struct rcx_agree_setting setting = {
         .size = comm->size,
         .rank = comm->rank,
-        .accepts_minority = comm->context->config.accepts_minority,
+        .accepts_minority = comm->config->accepts_minority,
         .send = send,
         .arg = g};
     struct rcx_agree **a = &g->kept[number % KEPT];
@@ -187,12 +205,12 @@ rcx_status_t rcx_agreement_begin(struct rcx_comm *comm, uint64_t word,
 {
     struct rcx_agreement *g = agreement_of(comm);
     struct rcx_agree *a = g ? get(g, g->open) : NULL;
+    char called[RCX_COMM_TEXT];
 
     if (!a)
         return rcx_fail(&comm->context->log, RCX_ERR_NOMEM,
-                        "communicator %u: no memory for an agreement of %d "
-                        "ranks",
-                        comm->id, comm->size);
+                        "%s: no memory for an agreement of %d ranks",
+                        rcx_comm_print(comm, called), comm->size);
     g->timeout_ns = timeout_ns;
     g->begin_ns = g->wait_ns = rcx_now_ns();
     g->role = FAST;
@@ -322,14 +340,13 @@ bool rcx_agreement_is_over(void *arg)
 /* The failed members' other communicators fail as well. */
 static void fail_members(struct rcx_comm *comm, const struct rcx_agreement *g)
 {
-    char text[RCX_REASON_TEXT], ranks[128];
+    char text[RCX_REASON_TEXT], ranks[128], called[RCX_COMM_TEXT];
 
     if (g->failed_count == 0)
         return;
     snprintf(text, sizeof text,
-             "communicator %u: its members have agreed that some have "
-             "failed%s",
-             comm->id,
+             "%s: its members have agreed that some have failed%s",
+             rcx_comm_print(comm, called),
              rcx_ranks_print(comm, ": rank", g->failed, g->failed_count, ranks,
                              sizeof ranks));
     rcx_comm_fail_local(comm, RCX_ERR_PEER_FAILED, g->failed, g->failed_count,
@@ -370,10 +387,10 @@ static void close_open(struct rcx_agreement *g)
 static rcx_status_t exclude(struct rcx_comm *comm, const struct rcx_agree *a)
 {
     const bool is_cut = rcx_agree_state(a) == RCX_AGREE_CUT_OFF;
-    char text[RCX_REASON_TEXT];
+    char text[RCX_REASON_TEXT], called[RCX_COMM_TEXT];
 
-    snprintf(text, sizeof text, "communicator %u: rank %d is excluded: %s",
-             comm->id, comm->rank,
+    snprintf(text, sizeof text, "%s: rank %d is excluded: %s",
+             rcx_comm_print(comm, called), comm->rank,
              is_cut ? "too few members can be reached for a quorum "
                       "(RCX_QUORUM)"
                     : "the other members have agreed that it has failed");
@@ -387,14 +404,16 @@ rcx_status_t rcx_agreement_end(struct rcx_comm *comm, uint64_t *word_p)
     struct rcx_agreement *g = comm->agreement;
     const struct rcx_agree *a = open_one(g);
     const enum rcx_agree_state state = rcx_agree_state(a);
+    char called[RCX_COMM_TEXT];
 
     if (state == RCX_AGREE_EXCLUDED || state == RCX_AGREE_CUT_OFF)
         return exclude(comm, a);
     if (state != RCX_AGREE_DECIDED)
         return rcx_fail(&comm->context->log, RCX_ERR_TIMEOUT,
-                        "communicator %u: no agreement within %.3g s; the next "
-                        "call goes on with it",
-                        comm->id, (double)g->timeout_ns / 1e9);
+                        "%s: no agreement within %.3g s; the next call goes on "
+                        "with it",
+                        rcx_comm_print(comm, called),
+                        (double)g->timeout_ns / 1e9);
     *word_p = rcx_agree_word(a);
     close_open(g);
     fail_members(comm, g);

@@ -93,6 +93,7 @@ static void fail_groups(struct rcx_comm *parent)
 
     for (; c; c = c->next) {
         int ranks[RCX_RANKS_LISTED], n = 0;
+        char called[RCX_COMM_TEXT];
 
         if (c->parent != parent)
             continue;
@@ -105,9 +106,9 @@ static void fail_groups(struct rcx_comm *parent)
             n += ranks[n] >= 0;
         }
         rcx_comm_fail(c, RCX_ERR_COMM_FAILED, ranks, n,
-                      "rcx_comm_create_group: tag=%d: the parent, communicator "
-                      "%u, has failed",
-                      c->tag, parent->id);
+                      "rcx_comm_create_group: tag=%d: the parent, %s, has "
+                      "failed",
+                      c->tag, rcx_comm_print(parent, called));
     }
 }
 
@@ -215,20 +216,36 @@ void rcx_peer_acknowledge(struct rcx_context *context, int rank)
 
 void rcx_peer_fail_comms(struct rcx_context *context, int rank, bool all_know)
 {
-    const bool has_left = rcx_peer_of(context, rank).state == RCX_PEER_DEPARTED;
-    char text[RCX_REASON_TEXT], name[RCX_RANK_TEXT];
+    const struct rcx_peer peer = rcx_peer_of(context, rank);
+    const char *what = peer.state == RCX_PEER_DEPARTED
+                           ? "has called rcx_finalize()"
+                       : peer.has_ended ? "has ended (rcx_peer_failed())"
+                                        : "is dead";
+    char text[RCX_REASON_TEXT], name[RCX_RANK_TEXT], called[RCX_COMM_TEXT];
 
     for (struct rcx_comm *c = context->comms.first; c; c = c->next) {
         const int index = rcx_comm_index(c, rank);
 
         if (index < 0 || index == c->rank)
             continue;
-        snprintf(text, sizeof text, "communicator %u: rank %s %s", c->id,
-                 rcx_rank_print(c, index, name),
-                 has_left ? "has called rcx_finalize()" : "is dead");
+        snprintf(text, sizeof text, "%s: rank %s %s", rcx_comm_print(c, called),
+                 rcx_rank_print(c, index, name), what);
         fail(c, all_know ? RCX_COMM_FOUND_BY_ALL : RCX_COMM_FOUND,
              RCX_ERR_PEER_FAILED, &index, 1, text);
     }
+}
+
+/* Agreements look again, as the peer may have been known to have failed, but
+ * not to have ended. */
+void rcx_peer_declare_ended(struct rcx_context *context, int rank)
+{
+    struct rcx_peer *peer = open_peer(context, rank);
+
+    if (peer)
+        peer->has_ended = true;
+    context->peer_changes++;
+    if (rcx_peer_step(context, rank, RCX_PEER_REPORTED) == RCX_PEER_FAIL_COMMS)
+        rcx_peer_fail_comms(context, rank, false);
 }
 
 /* If comm has failed for dead ranks, fail their other communicators. All

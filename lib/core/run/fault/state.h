@@ -34,7 +34,8 @@ enum rcx_peer_event {
     RCX_PEER_EXITED,    /* the same in the final phase of rcx_finalize() */
     RCX_PEER_DRAINED,   /* control messages have been read since */
     RCX_PEER_FINALIZES, /* it says that it finalizes after a failure */
-    RCX_PEER_REPORTED,  /* another rank has announced that it is dead */
+    RCX_PEER_REPORTED,  /* another rank has announced that it is dead, or the
+                           program says so */
     RCX_PEER_EVENTS
 };
 

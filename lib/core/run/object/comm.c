@@ -81,6 +81,7 @@ rcx_status_t rcx_comm_create(struct rcx_context *context, uint32_t id, int rank,
     comm->window.sequence_mask = rcx_tag_sequence(&context->layout, UINT64_MAX);
     comm->window.sequence_shift = rcx_tag_sequence_shift(&context->layout);
     comm->cache.heap = &context->heap;
+    comm->config = &context->config;
     comm->cache.limit = context->config.plan_cache_bytes;
     rcx_recorder_init(&comm->recorder, &context->heap);
     rcx_recorder_init(&comm->p2p.recorder, &context->heap);
@@ -92,6 +93,12 @@ rcx_status_t rcx_comm_create(struct rcx_context *context, uint32_t id, int rank,
     return RCX_OK;
 }
 
+static void put_config(struct rcx_heap *heap, struct rcx_comm_config *config)
+{
+    if (config && --config->users == 0)
+        rcx_heap_free(heap, config);
+}
+
 void rcx_comm_destroy(struct rcx_comm *comm)
 {
     struct rcx_context *context = comm->context;
@@ -100,6 +107,7 @@ void rcx_comm_destroy(struct rcx_comm *comm)
     rcx_recorder_free(&comm->recorder);
     rcx_heap_free(&context->heap, comm->why);
     rcx_heap_free(&context->heap, comm->ranks);
+    put_config(&context->heap, comm->own);
     if (comm->nodes != context->nodes)
         rcx_nodes_free(&context->heap, comm->nodes);
     if (comm->id >= RCX_COMM_ID_FIRST) {
@@ -122,6 +130,15 @@ void rcx_comms_free(struct rcx_comms *comms, struct rcx_heap *heap)
     }
     rcx_comm_ids_free(&comms->ids, heap);
     rcx_attempts_close(&comms->attempts, heap);
+}
+
+void rcx_comm_use_config(struct rcx_comm *comm, struct rcx_comm_config *config)
+{
+    config->users++;
+    put_config(&comm->context->heap, comm->own);
+    comm->own = config;
+    comm->config = &config->config;
+    comm->cache.limit = config->config.plan_cache_bytes;
 }
 
 bool rcx_comm_map_nodes(struct rcx_comm *comm)

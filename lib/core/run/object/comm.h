@@ -33,7 +33,7 @@ struct rcx_p2p_queue {
     struct rcx_request *first; /* active ones in the order of their start */
 };
 
-enum { RCX_RANKS_LISTED = 8, RCX_REASON_TEXT = 224 };
+enum { RCX_RANKS_LISTED = 8, RCX_REASON_TEXT = 304 };
 
 /* What rcx_comm_error() returns. */
 struct rcx_failure {
@@ -47,6 +47,24 @@ struct rcx_failure {
 struct rcx_ended {
     uint64_t first, next; /* next: behind its last */
     uint64_t begin, end;  /* ticks */
+};
+
+/* What the host keeps in a communicator, and what frees it; or NULL. */
+struct rcx_host_data {
+    void *data;
+    rcx_destroy_fn_t destroy;
+};
+
+static inline void rcx_host_data_destroy(struct rcx_host_data host)
+{
+    if (host.destroy)
+        host.destroy(host.data);
+}
+
+/* Settings of communicators: of one, and of those that were made from it. */
+struct rcx_comm_config {
+    unsigned users;
+    struct rcx_config config;
 };
 
 struct rcx_comm {
@@ -64,6 +82,10 @@ struct rcx_comm {
     _Atomic bool
         starting;     /* RCX_THREAD_MULTIPLE: a thread starts a collective */
     bool is_replaced; /* by rcx_comm_shrink(): no member sends in it any more */
+    const struct rcx_config *config;  /* the context's, or: */
+    struct rcx_comm_config *own;      /* that of rcx_comm_set(); or NULL */
+    char name[RCX_COMM_NAME_MAX + 1]; /* empty: none */
+    struct rcx_host_data host;
     struct rcx_agreement *agreement; /* fault/agreement.c; NULL: none yet */
     struct rcx_comm *prev, *next;    /* of the context, or among free slots */
     uint64_t live_requests;          /* of users */
@@ -134,6 +156,8 @@ static inline int rcx_comm_context_rank(const struct rcx_comm *comm, int rank)
 }
 /* Whether it has failed because of this rank of the context. */
 bool rcx_comm_has_failed_for(const struct rcx_comm *comm, int context_rank);
+/* Use these settings from now on, instead of the context's or others. */
+void rcx_comm_use_config(struct rcx_comm *comm, struct rcx_comm_config *config);
 /* Make its map of nodes at first use. False: no memory. */
 bool rcx_comm_map_nodes(struct rcx_comm *comm);
 #define RCX_COMM_MAGIC UINT64_C(0x5243585f434f4d4d) /* "RCX_COMM" */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reads the environment variables of RCX, tells of those that are not valid or
- * not known, and hashes the settings that all ranks must share. options.c has
- * their table.
+ * Reads the environment variables of RCX and the settings of the program, tells
+ * of those that are not valid or not known, and hashes the settings that all
+ * ranks must share. options.c has their table.
  */
 #include "core/run/object/config.h"
 
@@ -52,76 +52,211 @@ note(struct rcx_config *config, enum rcx_config_kind kind, const char *format,
 static const char prefix[] = "RCX_";
 enum { PREFIX = sizeof prefix - 1 };
 
-static bool is_option(const char *name, size_t length)
+static bool find_option(const char *name, size_t length,
+                        struct rcx_option *option_p)
 {
-    struct rcx_option o;
-
-    for (int i = 0; rcx_option_at(i, &o); i++)
-        if (strlen(o.name) == length && strncmp(o.name, name, length) == 0)
+    for (int i = 0; rcx_option_at(i, option_p); i++)
+        if (strlen(option_p->name) == length &&
+            strncmp(option_p->name, name, length) == 0)
             return true;
     return false;
 }
 
-static void warn_of(const char *name, size_t length, struct rcx_config *config)
+enum { GUESS = sizeof((struct rcx_refusal *)NULL)->guess };
+
+/* The option that may be meant by an unknown name, with or without prefix. */
+static const char *guess_of(const char *name, size_t length, char text[GUESS])
 {
-    struct rcx_suggestion guess =
-        rcx_suggestion(name + PREFIX, length - PREFIX);
-    char text[sizeof config->refusal.guess];
+    const size_t skip =
+        length > PREFIX && strncmp(name, prefix, PREFIX) == 0 ? PREFIX : 0;
+    struct rcx_suggestion guess = rcx_suggestion(name + skip, length - skip);
     struct rcx_option o;
 
     for (int i = 0; rcx_option_at(i, &o); i++)
         rcx_suggest_try(&guess, o.name + PREFIX);
+    return rcx_suggest_print(&guess, prefix, text, GUESS);
+}
+
+static void warn_of(const char *name, size_t length, struct rcx_config *config)
+{
+    char text[GUESS];
+
     note(config, RCX_CONFIG_WARNINGS,
          "%.*s: no such variable; rcx_info lists them%s", (int)length, name,
-         rcx_suggest_print(&guess, prefix, text, sizeof text));
+         guess_of(name, length, text));
 }
 
 static void warn_of_unknown(struct rcx_config *config)
 {
+    struct rcx_option o;
+
     for (char **entry = environ; entry && *entry; entry++) {
         const size_t length = strcspn(*entry, "=");
 
         if ((*entry)[length] && strncmp(*entry, prefix, PREFIX) == 0 &&
-            strncmp(*entry, "RCX_UCX_", 8) != 0 && !is_option(*entry, length))
+            strncmp(*entry, "RCX_UCX_", 8) != 0 &&
+            !find_option(*entry, length, &o))
             warn_of(*entry, length, config);
     }
 }
 
 /* Describe the error that the option's parser found in value. */
 static void explain(const struct rcx_option *o, const char *value,
-                    struct rcx_config *config)
+                    const struct rcx_refusal *refusal,
+                    char text[RCX_CONFIG_TEXT])
 {
     char names[512];
 
-    if (config->refusal.valid[0]) {
-        note(config, RCX_CONFIG_ERRORS, "%s=%s: %s%s", o->name, value,
-             config->refusal.valid, config->refusal.guess);
+    if (refusal->valid[0]) {
+        snprintf(text, RCX_CONFIG_TEXT, "%s=%s: %s%s", o->name, value,
+                 refusal->valid, refusal->guess);
     } else {
         list_names(o, names, sizeof names);
-        note(config, RCX_CONFIG_ERRORS, "%s=%s: valid is %s%s%s", o->name,
-             value, o->values, names, config->refusal.guess);
+        snprintf(text, RCX_CONFIG_TEXT, "%s=%s: valid is %s%s%s", o->name,
+                 value, o->values, names, refusal->guess);
     }
 }
 
-rcx_status_t rcx_config_read(struct rcx_config *config, struct rcx_log *log)
+/* ---- Settings of the program --------------------------------------------- */
+
+/* The last one of this name with these flags that has a value; NULL: none. */
+static const char *setting_of(const struct rcx_settings *given,
+                              const char *name, unsigned flags)
+{
+    for (size_t i = given ? given->count : 0; i-- > 0;)
+        if (given->list[i].flags == flags && given->list[i].value[0] &&
+            strcmp(given->list[i].name, name) == 0)
+            return given->list[i].value;
+    return NULL;
+}
+
+/* Where the value of an option may come from, by precedence. */
+enum { BY_PROGRAM, BY_ENVIRONMENT, BY_PROGRAM_FINALLY, SOURCES };
+
+static void find_values(const struct rcx_option *o,
+                        const struct rcx_settings *given,
+                        const char *values[SOURCES])
+{
+    values[BY_PROGRAM] = setting_of(given, o->name, 0);
+    values[BY_ENVIRONMENT] = rcx_option_set(o);
+    values[BY_PROGRAM_FINALLY] = setting_of(given, o->name, RCX_SETTING_FINAL);
+}
+
+/* Why there is no such setting in this scope; NULL: there is. */
+static const char *reject_name(const char *name, bool for_comm,
+                               struct rcx_option *o, char text[RCX_CONFIG_TEXT])
+{
+    char guess[GUESS];
+
+    if (!find_option(name, strlen(name), o))
+        snprintf(text, RCX_CONFIG_TEXT,
+                 "%s: no such setting; rcx_info lists them%s", name,
+                 guess_of(name, strlen(name), guess));
+    else if (o->scope == RCX_FOR_PROCESS)
+        snprintf(text, RCX_CONFIG_TEXT, "%s: only the environment sets it",
+                 name);
+    else if (for_comm && o->scope != RCX_FOR_COMM)
+        snprintf(text, RCX_CONFIG_TEXT,
+                 "%s: is a setting of the context, which rcx_init() is given",
+                 name);
+    else
+        return NULL;
+    return text;
+}
+
+static bool check_names(const struct rcx_settings *given,
+                        struct rcx_config *config)
+{
+    char text[RCX_CONFIG_TEXT];
+    struct rcx_option o;
+
+    for (size_t i = 0; given && i < given->count; i++) {
+        if (!reject_name(given->list[i].name, false, &o, text))
+            continue;
+        note(config, RCX_CONFIG_ERRORS, "params.settings: %s", text);
+        return false;
+    }
+    return true;
+}
+
+void rcx_config_tell_sources(const struct rcx_settings *given,
+                             const struct rcx_log *log, rcx_log_level_t level)
+{
+    static const char *const texts[SOURCES] = {
+        "by the program", "by the environment",
+        "by the program, for which the environment does not count"};
+    struct rcx_option o;
+
+    for (int i = 0; rcx_option_at(i, &o); i++) {
+        const char *values[SOURCES];
+        int source = SOURCES - 1;
+
+        find_values(&o, given, values);
+        while (source >= 0 && !values[source])
+            source--;
+        if (source >= 0)
+            rcx_log_line(log, level, "%s=%s is set %s", o.name,
+                         o.is_secret ? "(not shown)" : values[source],
+                         texts[source]);
+    }
+}
+
+rcx_status_t rcx_config_set(struct rcx_config *config, const char *name,
+                            const char *value, char text[RCX_CONFIG_TEXT])
+{
+    struct rcx_option o;
+
+    if (reject_name(name, true, &o, text))
+        return RCX_ERR_CONFIG;
+    memset(&config->refusal, 0, sizeof config->refusal);
+    if (rcx_option_parse(&o, value[0] ? value : o.fallback, config))
+        return RCX_OK;
+    explain(&o, value, &config->refusal, text);
+    return RCX_ERR_CONFIG;
+}
+
+/* ---- All ----------------------------------------------------------------- */
+
+/* The last value that is given counts. False: one is not valid, and config has
+ * the default; the first time it is explained. */
+static bool read_option(const struct rcx_option *o,
+                        const struct rcx_settings *given,
+                        struct rcx_config *config)
+{
+    const char *values[SOURCES];
+    char text[RCX_CONFIG_TEXT];
+
+    find_values(o, given, values);
+    for (int i = 0; i < SOURCES; i++) {
+        if (!values[i] || rcx_option_parse(o, values[i], config))
+            continue;
+        explain(o, values[i], &config->refusal, text);
+        if (!config->lines[RCX_CONFIG_ERRORS][0])
+            note(config, RCX_CONFIG_ERRORS, "%s%s",
+                 i == BY_ENVIRONMENT ? "" : "params.settings: ", text);
+        rcx_option_parse(o, o->fallback, config);
+        return false;
+    }
+    return true;
+}
+
+rcx_status_t rcx_config_read(struct rcx_config *config,
+                             const struct rcx_settings *given,
+                             struct rcx_log *log)
 {
     rcx_status_t status = RCX_OK;
     struct rcx_option o;
 
     memset(config, 0, sizeof *config);
     for (int i = 0; rcx_option_at(i, &o); i++) {
-        const char *value = rcx_option_set(&o);
-
         if (!rcx_option_parse(&o, o.fallback, config))
             return rcx_fail(log, RCX_ERR_INTERNAL,
                             "%s: its default is not valid", o.name);
-        if (!value || rcx_option_parse(&o, value, config))
-            continue;
-        if (status == RCX_OK)
-            explain(&o, value, config);
-        rcx_option_parse(&o, o.fallback, config);
-        status = RCX_ERR_CONFIG;
+        if (!read_option(&o, given, config))
+            status = RCX_ERR_CONFIG;
     }
+    if (status == RCX_OK && !check_names(given, config))
+        status = RCX_ERR_CONFIG;
     log->level = config->log_level;
     warn_of_unknown(config);
     return status;

@@ -56,12 +56,17 @@ struct rcx_config {
     bool are_told[RCX_CONFIG_KINDS]; /* logged, or left to another rank */
 };
 
+/* What a variable may be set for. PROCESS: by the environment alone. CONTEXT:
+ * by the settings of rcx_init() as well. COMM: by rcx_comm_set() as well. */
+enum rcx_option_scope { RCX_FOR_CONTEXT, RCX_FOR_COMM, RCX_FOR_PROCESS };
+
 struct rcx_option {
     const char *name;     /* of the environment variable */
     const char *fallback; /* its default */
     const char *values;   /* valid values, for messages */
     const char *doc;
     bool is_secret; /* its value may have a secret and is not shown */
+    enum rcx_option_scope scope;
     bool (*parse)(const char *text,
                   struct rcx_config *
                       config); /* NULL: a method of the variable's collective */
@@ -82,13 +87,32 @@ bool rcx_option_parse(const struct rcx_option *option, const char *text,
  * value. */
 const char *rcx_option_set(const struct rcx_option *option);
 
+/* Settings that the program gives. */
+struct rcx_settings {
+    const rcx_setting_t *list;
+    size_t count;
+};
+
 /*
- * Read the environment. For RCX_ERR_CONFIG the lines name the variable, its
- * value and the valid values, and config is as without the variable. An RCX_
- * variable that RCX does not know gives a warning. Sets the level of log. Logs
- * nothing yet, as most often all ranks have the same lines.
+ * Read the program's settings and the environment, by their precedence. For
+ * RCX_ERR_CONFIG the lines name the variable or setting, its value and the
+ * valid values, and config has its default. An RCX_ variable that RCX does not
+ * know gives a warning, a setting an error. Sets the level of log. Logs nothing
+ * yet, as most often all ranks have the same lines.
  */
-rcx_status_t rcx_config_read(struct rcx_config *config, struct rcx_log *log);
+rcx_status_t rcx_config_read(struct rcx_config *config,
+                             const struct rcx_settings *given,
+                             struct rcx_log *log);
+
+/* Log what is set, and whether the environment or the program did it. */
+void rcx_config_tell_sources(const struct rcx_settings *given,
+                             const struct rcx_log *log, rcx_log_level_t level);
+
+/* Set one option of a communicator in config. RCX_ERR_CONFIG: text has the
+ * reason. */
+enum { RCX_CONFIG_TEXT = 900 };
+rcx_status_t rcx_config_set(struct rcx_config *config, const char *name,
+                            const char *value, char text[RCX_CONFIG_TEXT]);
 
 /*
  * Read the tuning rules that the environment names, with memory from heap.

@@ -152,7 +152,10 @@ struct rcx_context {
     struct rcx_ctrl ctrl;
     struct rcx_peer *peers; /* by rank; NULL: all are OK */
     uint64_t peer_changes;  /* of their states */
-    bool broken;            /* a communicator of the user has failed */
+    _Atomic bool
+        is_told_of_peers; /* by rcx_peer_failed(), since the last look */
+    _Atomic bool *told;   /* by rank: so it is; not looked at yet */
+    bool broken;          /* a communicator of the user has failed */
     bool is_told; /* the user has got an error of a failed communicator */
     bool in_final_phase; /* peers that exit have not failed; see finalize.c */
     struct rcx_time time;

@@ -33,6 +33,7 @@ struct rcx_peer {
     uint8_t state;         /* enum rcx_peer_state */
     bool has_acknowledged; /* it knows that this rank finalizes */
     bool is_excluded;      /* the others have agreed that it has failed */
+    bool has_ended;        /* the program says that its process has */
 };
 
 #endif

@@ -227,6 +227,7 @@ static const struct rcx_option others[] = {
      .doc =
          "lowest order level of reductions; auto: what rcx_init() was given, or "
          "same",
+     .scope = RCX_FOR_COMM,
      .parse = parse_order},
     {.name = "RCX_SUM",
      .fallback = "plain",
@@ -234,6 +235,7 @@ static const struct rcx_option others[] = {
      .doc =
          "sums of vectors of SUNDIALS, over all elements of all ranks: exact: "
          "the same bits for any number of ranks and any division among them",
+     .scope = RCX_FOR_PROCESS,
      .parse = parse_sum},
     {.name = "RCX_TUNING",
      .fallback = "none",
@@ -270,6 +272,7 @@ static const struct rcx_option others[] = {
      .doc =
          "deadline of every operation; 0: no deadline; none: what rcx_init() "
          "was given",
+     .scope = RCX_FOR_COMM,
      .parse = parse_timeout},
     {.name = "RCX_ERR_MODE",
      .fallback = "auto",
@@ -285,6 +288,7 @@ static const struct rcx_option others[] = {
      .doc =
          "ranks that go on after a failure: majority: all not known to be dead, "
          "or more than half of all, or half with rank 0; any: any part",
+     .scope = RCX_FOR_COMM,
      .parse = parse_quorum},
     {.name = "RCX_LANES",
      .fallback = "auto",
@@ -315,6 +319,7 @@ static const struct rcx_option others[] = {
      .doc =
          "find calls of ranks that do not match: full compares them before data "
          "moves, cheap finds most of those that would hang",
+     .scope = RCX_FOR_COMM,
      .parse = parse_check},
     {.name = "RCX_DUMP",
      .fallback = "none",
@@ -327,6 +332,7 @@ static const struct rcx_option others[] = {
      .fallback = "16M",
      .values = "a size: 0, 64K, 16M, 1G",
      .doc = "bytes of plans that a communicator keeps",
+     .scope = RCX_FOR_COMM,
      .parse = parse_plan_cache},
     {.name = "RCX_ISA",
      .fallback = "auto",
@@ -351,17 +357,20 @@ static const struct rcx_option others[] = {
          "start without a launcher: where rank 0 listens, or the file by which "
          "the ranks meet",
      .is_secret = true, /* that of an id */
+     .scope = RCX_FOR_PROCESS,
      .parse = parse_start},
     {.name = "RCX_RANK",
      .fallback = "none",
      .values = "none, or 0 to RCX_SIZE - 1",
      .doc =
          "rank of this process, with RCX_ROOT; none: what a launcher has set",
+     .scope = RCX_FOR_PROCESS,
      .parse = parse_start},
     {.name = "RCX_SIZE",
      .fallback = "none",
      .values = "none, or a number of 1 or more",
      .doc = "number of ranks, with RCX_ROOT; none: what a launcher has set",
+     .scope = RCX_FOR_PROCESS,
      .parse = parse_start},
     {.name = "RCX_SECRET",
      .fallback = "none",
@@ -369,12 +378,14 @@ static const struct rcx_option others[] = {
      .doc = "secret of the job, with RCX_ROOT=HOST:PORT: processes that do not "
             "have it do not get in",
      .is_secret = true,
+     .scope = RCX_FOR_PROCESS,
      .parse = parse_start},
     {.name = "RCX_SOCKET_IFNAME",
      .fallback = "none",
      .values = "none, or names of network interfaces, separated by commas",
      .doc = "network interfaces at which ranks listen that start without a "
             "launcher; none: the one that reaches rank 0",
+     .scope = RCX_FOR_PROCESS,
      .parse = parse_start},
 };
 enum { OTHERS = sizeof others / sizeof *others };
@@ -384,7 +395,8 @@ static struct rcx_option method_option(enum rcx_coll coll)
     return (struct rcx_option){.name = rcx_colls[coll].variable,
                                .fallback = RCX_METHOD_AUTO,
                                .values = RCX_METHOD_VALUES,
-                               .doc = rcx_colls[coll].chooses};
+                               .doc = rcx_colls[coll].chooses,
+                               .scope = RCX_FOR_COMM};
 }
 
 enum rcx_coll rcx_option_coll(const struct rcx_option *option)

@@ -58,7 +58,8 @@ static void print_value(int64_t field, int64_t value, char *text, size_t bytes)
     if (field == RCX_CHECK_COLLECTIVE && value >= 0 && value < RCX_COLL_COUNT)
         snprintf(text, bytes, "%s", rcx_coll_name((enum rcx_coll)value));
     else if (field == RCX_CHECK_COLLECTIVE)
-        snprintf(text, bytes, "the creation of a communicator");
+        snprintf(text, bytes,
+                 "rcx_comm_set() or the creation of a communicator");
     else if (field == RCX_CHECK_TYPE && value < 0)
         snprintf(text, bytes, "a user-defined one of %lld bytes",
                  -(long long)value);

@@ -419,8 +419,8 @@ static bool works_at_once(const struct rcx_comm *comm,
                           const struct rcx_shape *shape)
 {
     return e->combine.sums_exactly &&
-           rcx_algo_suits_at_once(
-               shape, forced_of(&comm->context->config, &e->call).algo);
+           rcx_algo_suits_at_once(shape,
+                                  forced_of(comm->config, &e->call).algo);
 }
 
 static rcx_status_t choose(const struct rcx_comm *comm, struct rcx_program *e,
@@ -428,9 +428,9 @@ static rcx_status_t choose(const struct rcx_comm *comm, struct rcx_program *e,
 {
     const struct rcx_context *context = comm->context;
     const uint64_t window = rcx_tag_sequence_window(&context->layout) / 2;
-    const struct rcx_method_spec forced = forced_of(&context->config, &e->call);
+    const struct rcx_method_spec forced = forced_of(comm->config, &e->call);
     const rcx_order_t needed =
-        rcx_combine_order(&e->combine, context->config.order);
+        rcx_combine_order(&e->combine, comm->config->order);
     rcx_status_t status;
 
     if (keeps_bits(e, needed))
@@ -491,7 +491,7 @@ static void classify(const struct rcx_comm *comm, struct rcx_program *e,
     const struct rcx_call *call = &e->call;
     const struct rcx_algo *algo = e->method.algo;
 
-    e->has_prologue = comm->context->config.check == RCX_CHECK_FULL &&
+    e->has_prologue = comm->config->check == RCX_CHECK_FULL &&
                       call->type != RCX_TYPE_CHECK && comm->size > 1 &&
                       comm->id != RCX_COMM_ID_INTERNAL &&
                       !rcx_comm_is_for_groups(comm->id);

@@ -150,14 +150,13 @@ bool rcx_p2p_start(struct rcx_p2p *p, struct rcx_exec *x)
 static rcx_status_t say(const struct rcx_comm *comm, const struct rcx_p2p *p,
                         size_t bytes, rcx_status_t status)
 {
-    char call[RCX_REASON_TEXT];
+    char call[RCX_CALL_TEXT], name[RCX_COMM_TEXT];
 
     rcx_p2p_print(p, call, sizeof call);
     return rcx_fail(
         &comm->context->log, status,
-        "%s, on communicator %u: the message of rank %d has %zu "
-        "bytes, %s %zu",
-        call, comm->id, p->info.source, bytes,
+        "%s, on %s: the message of rank %d has %zu bytes, %s %zu", call,
+        rcx_comm_print(comm, name), p->info.source, bytes,
         status == RCX_ERR_TRUNCATED ? "and the buffer" : "no multiple of",
         status == RCX_ERR_TRUNCATED ? p->call.count * p->call.elem_bytes
                                     : p->call.elem_bytes);
@@ -185,6 +184,7 @@ bool rcx_p2p_warn_unreceived(const struct rcx_comm *comm,
 {
     const struct rcx_tag_layout *l = &comm->context->layout;
     struct rcx_transport *t = comm->context->transport;
+    char name[RCX_COMM_TEXT];
     struct rcx_arrival found;
 
     if (!t || !t->ops->probe(t, RCX_PROBE_OPEN, rcx_tag_p2p(l, comm->id, 0, 0),
@@ -192,9 +192,9 @@ bool rcx_p2p_warn_unreceived(const struct rcx_comm *comm,
         return false;
     rcx_warn(
         &comm->context->log,
-        "communicator %u is freed, but a message of rank %d with tag %d "
-        "was not received%s",
-        comm->id, (int)rcx_tag_low(found.tag, l->rank_bits),
+        "%s is freed, but a message of rank %d with tag %d was not "
+        "received%s",
+        rcx_comm_print(comm, name), (int)rcx_tag_low(found.tag, l->rank_bits),
         (int)(rcx_tag_low(found.tag, l->rank_bits + l->fingerprint_bits +
                                          l->message_bits + l->sequence_bits) >>
               l->rank_bits),

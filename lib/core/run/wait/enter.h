@@ -42,6 +42,11 @@ static inline void rcx_request_announce(struct rcx_request *r)
         rcx_wake_sleeper(&context->sleeper);
 }
 
+/* Have failures that any thread has marked handled soon: by a thread that waits
+ * in RCX, or by this one if none is inside. From any thread, at any time; does
+ * not wait. */
+void rcx_context_attend(struct rcx_context *context);
+
 /* Under RCX_THREAD_MULTIPLE, become the one thread that starts a collective on
  * comm. */
 rcx_status_t rcx_comm_acquire(struct rcx_comm *comm);

@@ -65,7 +65,8 @@ int rcx_status_is_fatal(rcx_status_t status)
     case RCX_ERR_OP:
     case RCX_ERR_BUSY:
     case RCX_ERR_FORKED:
-    case RCX_ERR_TRUNCATED: return 0;
+    case RCX_ERR_TRUNCATED:
+    case RCX_ERR_CANCELED: return 0;
     case RCX_ERR_NOMEM:
     case RCX_ERR_MISMATCH:
     case RCX_ERR_LIMIT: break;

@@ -172,6 +172,19 @@ enum {
  *   AVG_EXACT          FLOAT32 and FLOAT64: the same sum divided by the number
  *                      of ranks, and rounded once. In rcx_reduce_local() it is
  *                      the average of two.
+ *   SUM_FLOAT          FLOAT16 and BFLOAT16: operands are converted to float,
+ *                      all sums are floats, and the result is rounded to
+ *                      nearest even once. The order level is that of a sum of
+ *                      floats. Where SUM_EXACT would combine all operands of
+ *                      an element at once, so does this, by the tree of
+ *                      CANONICAL, and messages contain 16-bit numbers.
+ *                      Otherwise floats are sent, in equal steps of up to 2^15
+ *                      elements (as of SUM_EXACT), which need scratch of 4
+ *                      bytes an element. In rcx_reduce_local() it is SUM. An
+ *                      extension as well.
+ *   AVG_FLOAT          FLOAT16 and BFLOAT16: the same sum divided by the number
+ *                      of ranks, in float, and rounded to 16 bits once. In
+ *                      rcx_reduce_local() it is the average of two.
  *
  * Any other pair of op and type is RCX_ERR_UNSUPPORTED. Payloads of NaNs and
  * padding are outside every guarantee.
@@ -183,7 +196,7 @@ enum {
     RCX_LAND = 261, RCX_BAND = 262, RCX_LOR = 263, RCX_BOR = 264,
     RCX_LXOR = 265, RCX_BXOR = 266, RCX_MAXLOC = 267, RCX_MINLOC = 268,
     RCX_REPLACE = 269, RCX_NO_OP = 270, RCX_AVG = 271, RCX_SUM_EXACT = 272,
-    RCX_AVG_EXACT = 273
+    RCX_AVG_EXACT = 273, RCX_SUM_FLOAT = 274, RCX_AVG_FLOAT = 275
 };
 /* clang-format on */
 

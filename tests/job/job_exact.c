@@ -136,6 +136,8 @@ static const struct kind exact_floats = {.type = RCX_FLOAT32,
 static const struct kind exact_doubles = {.type = RCX_FLOAT64,
                                           .op = RCX_SUM_EXACT};
 
+static const struct kind halves = {.type = RCX_BFLOAT16, .op = RCX_SUM_FLOAT};
+
 /* All collectives that reduce, in all forms and places; the longest vectors
  * have several chunks. */
 void job_exact_vectors(struct member *m)
@@ -145,7 +147,9 @@ void job_exact_vectors(struct member *m)
     uint64_t k = 0;
 
     for (int i = 0; i < 5 * WAYS; i++) {
-        struct call call = {.kind = i % 2 ? &exact_floats : &exact_doubles,
+        struct call call = {.kind = k % 5 == 4 ? &halves
+                                    : i % 2    ? &exact_floats
+                                               : &exact_doubles,
                             .coll = (enum collective)(i % COLLECTIVES),
                             .form = (enum form)(i / COLLECTIVES % FORMS),
                             .place =
@@ -168,6 +172,16 @@ void job_exact_vectors(struct member *m)
         const struct call call = {.kind =
                                       i % 2 ? &exact_floats : &exact_doubles,
                                   .coll = colls[i],
+                                  .form = (enum form)(i % FORMS),
+                                  .place = MIXED,
+                                  .count = LONG,
+                                  .seed = (uint64_t)i};
+
+        job_call(m, &call);
+    }
+    for (int i = 0; i < 4; i++) {
+        const struct call call = {.kind = &halves,
+                                  .coll = i % 2 ? ALLREDUCE : SCAN,
                                   .form = (enum form)(i % FORMS),
                                   .place = MIXED,
                                   .count = LONG,

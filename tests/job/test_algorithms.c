@@ -163,6 +163,7 @@ static const struct operand operands[] = {
     {"exact float64 sum", {.type = RCX_EXACT_FLOAT64, .op = RCX_SUM}, true, false, false},
     {"float32 exact sum", {.type = RCX_FLOAT32, .op = RCX_SUM_EXACT}, true, false, false},
     {"float64 exact sum", {.type = RCX_FLOAT64, .op = RCX_SUM_EXACT}, true, false, false},
+    {"bfloat16 float sum", {.type = RCX_BFLOAT16, .op = RCX_SUM_FLOAT}, true, false, false},
     {"100 bytes", {.extent = 100, .fill = fill_words, .combine = add_words}, true, false, true},
 };
 /* clang-format on */

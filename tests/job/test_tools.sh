@@ -130,7 +130,7 @@ awk '$2 ~ /^[0-9]+$/ { types[$1]
      END { for (type in types) for (op in ops)
          print type, op, (type, op) in marks ? marks[type, op] : "." }' \
     "$scratch/types" >"$scratch/pairs"
-[ "$(wc -l <"$scratch/pairs")" -eq 612 ] && [ "$(grep -c ' [x~]$' "$scratch/pairs")" -gt 200 ]
+[ "$(wc -l <"$scratch/pairs")" -eq 684 ] && [ "$(grep -c ' [x~]$' "$scratch/pairs")" -gt 200 ]
 ok $? "rcx_info lists all pairs of ops and types"
 
 bad=0
@@ -175,6 +175,8 @@ double no_op
 double sum_exact
 float avg_exact
 float sum_exact
+float16 avg_float
+bfloat16 sum_float
 EOF
 ok $bad "ops and types of every kind are checked on three ranks"
 

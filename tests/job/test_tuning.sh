@@ -125,6 +125,10 @@ run 0 "$info" --explain allreduce --exact --bytes 1M && prints 'combined at once
     && prints 'allreduce of ranges, 16 bytes' && prints 'ring, as RCX_ALLREDUCE prescribes it' \
     && run 0 "$info" --explain scan --exact && prints 'on integers, 131072 bytes' && prints '^  linear, by RCX'
 ok $? "--explain tells whether an exact sum has stages, and the method of each"
+run 0 "$info" --explain allreduce --float --bytes 1M && prints 'combined at once' \
+    && run 0 env RCX_ALLREDUCE=ring "$info" --explain allreduce --float --bytes 1M \
+    && prints 'as floats, 16 times a call of 131072 bytes' && prints '^  ring, as RCX_ALLREDUCE prescribes it'
+ok $? "--explain tells of a sum in float the same"
 run 2 "$info" --explain allsum && says 'allsum: no such collective.*; valid: .*allreduce'
 ok $? "--explain lists the collectives where it is asked for another"
 run 0 "$info" --explain allreduce --bytes 64K -n 4 --cores 2 --bound && prints '^  hierarchical.*by RCX.s rule' \

@@ -124,7 +124,7 @@ static inline bool collective_has_place(enum collective coll, enum place place)
 /* Whether op is valid: averages are not for prefix reductions. */
 static inline bool collective_takes(enum collective coll, rcx_op_t op)
 {
-    return (op != RCX_AVG && op != RCX_AVG_EXACT) ||
+    return (op != RCX_AVG && op != RCX_AVG_EXACT && op != RCX_AVG_FLOAT) ||
            !collectives[coll].is_prefix;
 }
 

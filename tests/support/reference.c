@@ -299,8 +299,10 @@ static long double combine_reals(long double a, long double b, rcx_op_t op,
         return isnan(a) ? a : isnan(b) ? b : above ? b : a;
     case RCX_SUM:
     case RCX_SUM_EXACT: /* of two numbers */
+    case RCX_SUM_FLOAT:
     case RCX_AVG: return calculate(a, '+', b, type);
     case RCX_AVG_EXACT: return average_of_two(a, b, type);
+    case RCX_AVG_FLOAT: return ((float)a + (float)b) / 2;
     case RCX_PROD: return calculate(a, '*', b, type);
     default: assert(!"an op on reals"); return 0;
     }

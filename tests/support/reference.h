@@ -21,8 +21,8 @@ enum {
 size_t reference_bytes(rcx_datatype_t type);
 size_t reference_alignment(rcx_datatype_t type);
 
-/* *dst = *left op *right; all may be the same element. AVG and
- * SUM_EXACT combine as SUM. */
+/* *dst = *left op *right; all may be the same element. AVG,
+ * SUM_EXACT and SUM_FLOAT combine as SUM. */
 void reference_combine(void *dst, const void *left, const void *right,
                        rcx_op_t op, rcx_datatype_t type);
 

@@ -12,6 +12,7 @@
 
 #include "exact_truth.h"
 #include "reference.h"
+#include "serial_float.h"
 
 uint64_t serial_mix(uint64_t a, uint64_t b, uint64_t c)
 {
@@ -105,6 +106,8 @@ bool serial_is_legal(rcx_datatype_t given, rcx_op_t op)
     case RCX_AVG: return is_floating(type) || is_complex(type);
     case RCX_SUM_EXACT:
     case RCX_AVG_EXACT: return type == RCX_FLOAT32 || type == RCX_FLOAT64;
+    case RCX_SUM_FLOAT:
+    case RCX_AVG_FLOAT: return type == RCX_FLOAT16 || type == RCX_BFLOAT16;
     default: return false;
     }
 }
@@ -112,6 +115,11 @@ bool serial_is_legal(rcx_datatype_t given, rcx_op_t op)
 static bool sums_exactly(const struct kind *kind)
 {
     return kind->op == RCX_SUM_EXACT || kind->op == RCX_AVG_EXACT;
+}
+
+static bool sums_in_float(const struct kind *kind)
+{
+    return kind->op == RCX_SUM_FLOAT || kind->op == RCX_AVG_FLOAT;
 }
 
 size_t serial_bytes(const struct kind *kind)
@@ -247,6 +255,8 @@ static void put(const struct kind *kind, void *at, size_t bytes, int rank,
         put_maps(at, bytes, random);
     else if (sums_exactly(kind))
         put_real(at, type, hard_number(type, index, random));
+    else if (sums_in_float(kind))
+        put_real(at, type, serial_short_number(random));
     else if (is_floating(type))
         put_real(at, type, small_number(kind->op, random));
     else if (is_complex(type))
@@ -510,6 +520,10 @@ static void reduce_tree(const struct kind *kind, char *chunk, size_t step,
     }
     if (sums_exactly(kind)) {
         sum_exactly(kind, chunk, part, seed);
+        return;
+    }
+    if (sums_in_float(kind)) {
+        serial_sum_in_float(kind, chunk, part, seed);
         return;
     }
     if (part->hi - part->lo == 1) {

@@ -8,7 +8,8 @@
  * gives values that do round, the result is that of the fixed tree of
  * rcx_order_t. Those of RCX_SUM_EXACT and RCX_AVG_EXACT are hard to sum: of
  * all magnitudes, with infinities, NaN and -0 among them; the result is rounded
- * once.
+ * once. Those of RCX_SUM_FLOAT and RCX_AVG_FLOAT have sums that floats hold,
+ * and the 16-bit formats do not.
  */
 #ifndef RCX_TESTS_SUPPORT_SERIAL_H
 #define RCX_TESTS_SUPPORT_SERIAL_H
@@ -49,7 +50,7 @@ struct part {
 enum {
     SERIAL_TYPES = 37,
     SERIAL_OP = 257,
-    SERIAL_OPS = 274
+    SERIAL_OPS = 276
 }; /* types are below SERIAL_TYPES, ops from SERIAL_OP to SERIAL_OPS - 1 */
 
 /* Whether a predefined op is defined on a predefined type. */

@@ -182,7 +182,7 @@ static void a_number_that_is_no_type_is_refused(void **state)
 
 static void a_number_that_is_no_op_is_refused(void **state)
 {
-    static const rcx_op_t bad[] = {0, -1, 16, 256, 274, 4095, 4096, 1 << 30};
+    static const rcx_op_t bad[] = {0, -1, 16, 256, 276, 4095, 4096, 1 << 30};
 
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -190,7 +190,7 @@ static void a_number_that_is_no_op_is_refused(void **state)
 
         a.op = bad[i];
         assert_all_refuse(collectives[coll_].reduces, RCX_ERR_ARG, &a,
-                          "op=", "257..273", "rcx_op_create");
+                          "op=", "257..275", "rcx_op_create");
     }
 }
 
@@ -207,6 +207,9 @@ static void an_op_that_the_type_does_not_have_is_unsupported(void **state)
     assert_all_refused(allreduce, RCX_ERR_UNSUPPORTED,
                        (in, out, N, RCX_FLOAT16, RCX_SUM_EXACT, comm),
                        "sum_exact", "float16");
+    assert_all_refused(allreduce, RCX_ERR_UNSUPPORTED,
+                       (in, out, N, RCX_FLOAT32, RCX_SUM_FLOAT, comm),
+                       "sum_float", "float32");
     assert_all_refused(allreduce, RCX_ERR_UNSUPPORTED,
                        (in, out, 1, RCX_COMPLEX_FLOAT, RCX_MAX, comm), "max");
     assert_all_refused(reduce, RCX_ERR_UNSUPPORTED,

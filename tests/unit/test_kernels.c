@@ -119,16 +119,16 @@ static void visit_kernels(visit_fn_t visit)
 /* ---- Legal pairs of op and type ------------------------------------------ */
 
 /*
- * MPI 4.0, 6.9.2 and 6.9.4: i integers, f and g floating, c complex, l
+ * MPI 4.0, 6.9.2 and 6.9.4: i integers, h, f and g floating, c complex, l
  * logical, b byte, p pairs. RCX adds exact sums (x; those of g), bitwise ops on
  * bool, AVG, and REPLACE and NO_OP in reductions (MPI has these for accumulate
  * only).
  */
 static const char *const legal[RCX_OPS] = {
-    [RCX_OP_INDEX(RCX_MAX)] = "ifg",
-    [RCX_OP_INDEX(RCX_MIN)] = "ifg",
-    [RCX_OP_INDEX(RCX_SUM)] = "ifgcx",
-    [RCX_OP_INDEX(RCX_PROD)] = "ifgc",
+    [RCX_OP_INDEX(RCX_MAX)] = "ihfg",
+    [RCX_OP_INDEX(RCX_MIN)] = "ihfg",
+    [RCX_OP_INDEX(RCX_SUM)] = "ihfgcx",
+    [RCX_OP_INDEX(RCX_PROD)] = "ihfgc",
     [RCX_OP_INDEX(RCX_LAND)] = "il",
     [RCX_OP_INDEX(RCX_BAND)] = "ibl",
     [RCX_OP_INDEX(RCX_LOR)] = "il",
@@ -137,16 +137,18 @@ static const char *const legal[RCX_OPS] = {
     [RCX_OP_INDEX(RCX_BXOR)] = "ibl",
     [RCX_OP_INDEX(RCX_MAXLOC)] = "p",
     [RCX_OP_INDEX(RCX_MINLOC)] = "p",
-    [RCX_OP_INDEX(RCX_REPLACE)] = "ifgclbpx",
-    [RCX_OP_INDEX(RCX_NO_OP)] = "ifgclbpx",
-    [RCX_OP_INDEX(RCX_AVG)] = "fgc",
+    [RCX_OP_INDEX(RCX_REPLACE)] = "ihfgclbpx",
+    [RCX_OP_INDEX(RCX_NO_OP)] = "ihfgclbpx",
+    [RCX_OP_INDEX(RCX_AVG)] = "hfgc",
     [RCX_OP_INDEX(RCX_SUM_EXACT)] = "g",
     [RCX_OP_INDEX(RCX_AVG_EXACT)] = "g",
+    [RCX_OP_INDEX(RCX_SUM_FLOAT)] = "h",
+    [RCX_OP_INDEX(RCX_AVG_FLOAT)] = "h",
 };
 
 /* Indexed by type, 1 to 36. */
 static const char families[] = " iiiiiiii"
-                               "ffggf"
+                               "hhggf"
                                "ccc"
                                "l"
                                "b"
@@ -520,7 +522,7 @@ static void only_avg_has_a_finish_and_it_divides_once(void **state)
     for (rcx_op_t op = RCX_OP_FIRST; op < RCX_OP_END; op++)
         for (rcx_datatype_t type = 1; type < RCX_TYPE_END; type++)
             assert_int_equal(rcx_finish_find(op, type) != NULL,
-                             op == RCX_AVG && strchr("fgc", families[type]));
+                             op == RCX_AVG && strchr("hfgc", families[type]));
     for (rcx_datatype_t type = 1; type <= RCX_LONG_DOUBLE_INT; type++)
         for (size_t i = 0; i < sizeof(ranks) / sizeof(*ranks); i++)
             if (rcx_finish_find(RCX_AVG, type))

@@ -410,24 +410,30 @@ static void a_repeated_nonblocking_call_allocates_nothing(void **state)
  * packed in short messages. */
 static void repeated_exact_sums_allocate_nothing(void **state)
 {
-    static const struct kind some[] = {
+    enum { KINDS = 6 };
+    static const struct kind some[KINDS] = {
         {.type = RCX_FLOAT32, .op = RCX_SUM_EXACT},
         {.type = RCX_FLOAT64, .op = RCX_SUM_EXACT},
         {.type = RCX_FLOAT64, .op = RCX_AVG_EXACT},
+        {.type = RCX_BFLOAT16, .op = RCX_SUM_FLOAT},
         {.type = RCX_EXACT_FLOAT32, .op = RCX_SUM},
         {.type = RCX_EXACT_FLOAT64, .op = RCX_SUM}};
     static const char *const methods[] = {"auto", "ring",
                                           "pairwise:segment=512,window=3"};
 
     (void)state;
-    for (int i = 0; i < 5 * 3; i++) {
-        repeat_persistent(4, methods[i / 5], 1, &some[i % 5]);
-        repeat_persistent(3, methods[i / 5], 700, &some[i % 5]);
-        repeat_nonblocking(methods[i / 5], 2, &some[i % 5]);
-        repeat_nonblocking(methods[i / 5], 700, &some[i % 5]);
+    for (int i = 0; i < KINDS * 3; i++) {
+        const char *const method = methods[i / KINDS];
+        const struct kind *const kind = &some[i % KINDS];
+
+        repeat_persistent(4, method, 1, kind);
+        repeat_persistent(3, method, 700, kind);
+        repeat_nonblocking(method, 2, kind);
+        repeat_nonblocking(method, 700, kind);
     }
     repeat_persistent(3, "ring", RCX_EXACT_CHUNK + 600, &some[0]);
     repeat_nonblocking("ring", RCX_EXACT_CHUNK + 600, &some[1]);
+    repeat_persistent(3, "ring", RCX_EXACT_CHUNK + 600, &some[3]);
 }
 
 /* ---- Internal calls ------------------------------------------------------ */

@@ -106,6 +106,8 @@ static const struct {
     {271, "avg", true, ""},
     {272, "sum_exact", true, ""}, /* float32 and float64 alone */
     {273, "avg_exact", true, ""}, /* the same */
+    {274, "sum_float", true, ""},
+    {275, "avg_float", true, ""},
 };
 
 enum {
@@ -173,7 +175,7 @@ static void unknown_names_and_numbers_are_refused(void **state)
         assert_false(rcx_op_exact(numbers[i], RCX_INT32));
         assert_false(rcx_op_exact(RCX_SUM, numbers[i]));
     }
-    assert_null(rcx_op_predefined(RCX_AVG_EXACT + 1));
+    assert_null(rcx_op_predefined(RCX_AVG_FLOAT + 1));
 }
 
 static bool is_c_type(rcx_datatype_t type)

@@ -11,7 +11,8 @@
 #include "core/run/object/program.h"
 #include "core/sched/price.h"
 
-enum { USAGE = 2, ALGOS = 128, ELEMENT = 4 }; /* ELEMENT: bytes of a float */
+/* Bytes of a float, and of a bfloat16. */
+enum { USAGE = 2, ALGOS = 128, ELEMENT = 4, HALF = 2 };
 
 /* An algorithm and its price. */
 struct offer {
@@ -200,6 +201,28 @@ static void explain_stages(const struct rcx_config *config,
     print_offers(&numbers, RCX_ORDER_LOOSE);
 }
 
+/* A sum in float in stages: equal chunks, of the same call on floats. */
+static void explain_floats(const struct rcx_config *config,
+                           const struct rcx_shape *s, rcx_order_t needed)
+{
+    const size_t segment = rcx_exact_chunk(s->count, s->elem_bytes,
+                                           config->spec[s->coll].segment_bytes);
+    const size_t chunk = segment ? segment : s->count;
+    const size_t chunks = chunk ? (s->count + chunk - 1) / chunk : 1;
+    struct rcx_shape floats = *s;
+    struct rcx_method_spec preferred = config->spec[s->coll];
+
+    floats.elem_bytes = ELEMENT;
+    floats.uncut = true;
+    floats.count = (s->count + chunks - 1) / chunks;
+    preferred.preferred = true;
+    preferred.segment_bytes = 0;
+    printf("  as floats, %zu time%s a call of %zu bytes:\n", chunks,
+           chunks == 1 ? "" : "s", floats.count * ELEMENT);
+    print_choice(config, &floats, &preferred, needed);
+    print_offers(&floats, needed);
+}
+
 static void explain(const struct info_question *q,
                     const struct rcx_config *config, struct rcx_shape *s)
 {
@@ -215,10 +238,14 @@ static void explain(const struct info_question *q,
            q->nodes > 1 ? rcx_nodes_linked(s->nodes)->most : q->ranks,
            reduces ? ", order level " : "",
            reduces ? rcx_order_name(needed) : "");
-    s->at_once =
-        q->is_exact && reduces && rcx_algo_suits_at_once(s, spec->algo);
+    s->at_once = (q->is_exact || q->in_float) && reduces &&
+                 rcx_algo_suits_at_once(s, spec->algo);
     if (q->is_exact && reduces && q->ranks > 2 && !s->at_once) {
         explain_stages(config, s);
+        return;
+    }
+    if (q->in_float && reduces && q->ranks > 2 && !s->at_once) {
+        explain_floats(config, s, needed);
         return;
     }
     if (s->at_once)
@@ -231,8 +258,7 @@ int info_explain(const struct info_question *q, const struct rcx_config *config)
 {
     struct rcx_heap heap = RCX_HEAP_INIT;
     struct rcx_nodes *map;
-    struct rcx_shape s = {.elem_bytes = ELEMENT,
-                          .commutative = true,
+    struct rcx_shape s = {.commutative = true,
                           .machine = &config->tuning.machine};
     struct rcx_refusal refusal;
 
@@ -252,7 +278,8 @@ int info_explain(const struct info_question *q, const struct rcx_config *config)
         return USAGE;
     }
     s.size = q->ranks;
-    s.count = q->bytes / ELEMENT;
+    s.elem_bytes = q->in_float ? HALF : ELEMENT;
+    s.count = q->bytes / s.elem_bytes;
     if (rcx_coll_has_blocks(s.coll))
         s.count *= (size_t)q->ranks;
     s.nodes = map = map_places(q, &heap);

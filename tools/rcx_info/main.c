@@ -38,6 +38,7 @@ static const char usage[] =
     "  -e, --explain COLLECTIVE  the method that a call gets, and the prices of all\n"
     "                     others. The call: --bytes B of the vector or of a block\n"
     "                     (64K) of floats, --exact: by an exact sum or average,\n"
+    "                     --float: of bfloat16, summed in float (RCX_SUM_FLOAT),\n"
     "                     --ranks N (4), --nodes K (1), --scattered: ranks are\n"
     "                     dealt to nodes in turn, --cores C: cores that the ranks\n"
     "                     share, --bound: each rank is bound to one core, in turn,\n"
@@ -136,7 +137,7 @@ static void print_pairs(rcx_datatype_t type)
     const struct rcx_type_info *info = rcx_type_predefined(type);
 
     /* names are short where bytes have three digits */
-    printf("%s %*zu", info->name, 20 - (int)strlen(info->name), info->bytes);
+    printf("%s %*zu", info->name, 19 - (int)strlen(info->name), info->bytes);
     for (rcx_op_t op = RCX_OP_FIRST; op < RCX_OP_END; op++)
         if (rcx_kernel_find(RCX_ISA_BASELINE, op, type))
             printf(" %s%s", rcx_op_predefined(op)->name,
@@ -446,6 +447,7 @@ static const struct option names[] = {
     {"explain", required_argument, NULL, 'e'},
     {"bytes", required_argument, NULL, 'B'},
     {"exact", no_argument, NULL, 'E'},
+    {"float", no_argument, NULL, 'F'},
     {"ranks", required_argument, NULL, 'n'},
     {"nodes", required_argument, NULL, 'N'},
     {"scattered", no_argument, NULL, 'S'},
@@ -489,6 +491,7 @@ static int parse(int argc, char **argv, struct info_question *q)
         case 'Y': q->per_numa = number_of("--per-numa", optarg); break;
         case 'Z': q->per_cache = number_of("--per-cache", optarg); break;
         case 'E': q->is_exact = true; break;
+        case 'F': q->in_float = true; break;
         case 'O': q->bound = true; break;
         case 'M': print_markdown(); exit(0);
         case 'h': fputs(usage, stdout); exit(0);

@@ -16,6 +16,7 @@ struct info_question {
     const char *coll; /* NULL: no --explain */
     size_t bytes;     /* of the vector, or of a block */
     bool is_exact;    /* the op is RCX_SUM_EXACT or RCX_AVG_EXACT */
+    bool in_float;    /* it is RCX_SUM_FLOAT or RCX_AVG_FLOAT of bfloat16 */
     int ranks, nodes, cores;
     int per_socket, per_numa, per_cache; /* ranks of each; 0: one level */
     bool scattered; /* ranks are on nodes round-robin, not in blocks */

@@ -128,7 +128,7 @@ static void factor(const struct perf_data *d, uint64_t common, uint64_t own,
 static bool is_sum(rcx_op_t op)
 {
     return op == RCX_SUM || op == RCX_AVG || op == RCX_SUM_EXACT ||
-           op == RCX_AVG_EXACT;
+           op == RCX_AVG_EXACT || op == RCX_SUM_FLOAT || op == RCX_AVG_FLOAT;
 }
 
 static struct perf_value element(const struct perf_data *d, int rank, size_t i)
@@ -250,7 +250,7 @@ struct perf_value perf_data_reduce(const struct perf_data *d,
 
     for (int rank = e.lo + 1; rank < e.hi; rank++)
         v = combine(d, v, element(d, rank, e.index));
-    if (d->op == RCX_AVG || d->op == RCX_AVG_EXACT) {
+    if (d->op == RCX_AVG || d->op == RCX_AVG_EXACT || d->op == RCX_AVG_FLOAT) {
         v.real = perf_format_divide(d->type->format, v.real, d->ranks);
         v.imag = perf_format_divide(d->type->format, v.imag, d->ranks);
     }

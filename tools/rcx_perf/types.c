@@ -112,6 +112,8 @@ const struct perf_op perf_ops[] = {
     {"avg", RCX_AVG},
     {"sum_exact", RCX_SUM_EXACT},
     {"avg_exact", RCX_AVG_EXACT},
+    {"sum_float", RCX_SUM_FLOAT},
+    {"avg_float", RCX_AVG_FLOAT},
     {"user", PERF_OP_USER},
     {.name = NULL},
 };

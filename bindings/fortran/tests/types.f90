@@ -244,6 +244,9 @@ contains
   subroutine test_ops()
     real(c_double) :: x(2)
     integer :: i(2)
+    ! bfloat16: 256, and what 1 from each other rank of up to 4 makes of it
+    integer(c_int16_t), parameter :: start = int(z'4380', c_int16_t), more(4) = int([0, 0, 1, 2], c_int16_t)
+    integer(c_int16_t) :: half(2)
 
     x = rank
     call rcx_allreduce(RCX_IN_PLACE, x, 2, RCX_FLOAT64, RCX_AVG, world)
@@ -251,6 +254,9 @@ contains
     x = merge(1d16, 1d0, rank == 0)
     call rcx_allreduce(RCX_IN_PLACE, x, 2, RCX_FLOAT64, RCX_SUM_EXACT, world)
     call expect(all(x == real(1e16_c_long_double + ranks - 1, c_double)), 'exact sum')
+    half = merge(start, int(z'3f80', c_int16_t), rank == 0)
+    call rcx_allreduce(RCX_IN_PLACE, half, 2, RCX_BFLOAT16, RCX_SUM_FLOAT, world)
+    if (ranks <= 4) call expect(all(half == start + more(ranks)), 'sum in float')
     x = 2
     call rcx_allreduce(RCX_IN_PLACE, x, 2, RCX_FLOAT64, RCX_PROD, world)
     call expect(all(x == 2d0**ranks), 'product')

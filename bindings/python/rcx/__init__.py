@@ -31,6 +31,7 @@ LAND, LOR, LXOR = Op.LAND, Op.LOR, Op.LXOR
 BAND, BOR, BXOR = Op.BAND, Op.BOR, Op.BXOR
 MAXLOC, MINLOC, REPLACE, NO_OP, AVG = Op.MAXLOC, Op.MINLOC, Op.REPLACE, Op.NO_OP, Op.AVG
 SUM_EXACT, AVG_EXACT = Op.SUM_EXACT, Op.AVG_EXACT
+SUM_FLOAT, AVG_FLOAT = Op.SUM_FLOAT, Op.AVG_FLOAT
 
 __version__: str = ffi.string(lib.rcx_version()).decode()
 
@@ -39,11 +40,11 @@ for _error in (Error, ArgumentError, DeadlineError, ExcludedError, MemoryFullErr
     _error.__module__ = "rcx"  # the public name, which tracebacks show
 
 __all__ = [
-    "ANY_SOURCE", "AVG", "AVG_EXACT", "ArgumentError", "BAND", "BOR", "BXOR", "Bootstrap", "Comm",
-    "Comparison", "Context", "Datatype", "DeadlineError", "Error", "ExcludedError", "Failure",
+    "ANY_SOURCE", "AVG", "AVG_EXACT", "AVG_FLOAT", "ArgumentError", "BAND", "BOR", "BXOR",
+    "Bootstrap", "Comm", "Comparison", "Context", "Datatype", "DeadlineError", "Error", "ExcludedError", "Failure",
     "LAND", "LOR", "LXOR", "MAX", "MAXLOC", "MIN", "MINLOC", "MemoryFullError", "MismatchError",
     "NO_OP", "Op", "Operations", "Order", "PROD", "PeerError", "ProcessError", "Processes",
-    "REPLACE", "Received", "Request", "SUM", "SUM_EXACT", "Started", "Status", "TAG_MAX",
+    "REPLACE", "Received", "Request", "SUM", "SUM_EXACT", "SUM_FLOAT", "Started", "Status", "TAG_MAX",
     "Threads", "UnsupportedError", "UserOp", "UserType", "get_id", "op_supported", "spawn",
     "test_all", "test_any", "wait_all", "wait_any",
 ]

@@ -31,6 +31,8 @@ class Op(enum.IntEnum):
     AVG = 271
     SUM_EXACT = 272
     AVG_EXACT = 273
+    SUM_FLOAT = 274
+    AVG_FLOAT = 275
 
 
 class Datatype(enum.IntEnum):

@@ -296,6 +296,12 @@ def exact(world):
     equal(out, [total] * 3)
     world.allreduce(x, out, rcx.AVG_EXACT)
     equal(out, [total / p] * 3)
+    # in float16 2048 + 1 is 2048
+    x, out = numpy.full(3, 2048 if me == 0 else 1, "e"), numpy.zeros(3, "e")
+    world.allreduce(x, out, rcx.SUM_FLOAT)
+    equal(out, [numpy.float16(2048 + p - 1)] * 3)
+    world.allreduce(x, out, rcx.AVG_FLOAT)
+    equal(out, [numpy.float16(numpy.float32(2048 + p - 1) / numpy.float32(p))] * 3)
 
 
 def ops(context, world):

@@ -16,6 +16,7 @@
  *                    -0 for MINLOC. So both are associative and commutative
  *   SUM_EXACT        of two numbers: SUM in the default floating-point
  *                    environment; AVG_EXACT: the average of two
+ *   SUM_FLOAT        of two numbers: SUM; AVG_FLOAT: their average
  *   AVG              SUM; afterwards one division by the number of ranks in the
  *                    element's precision (float for the 16-bit formats)
  */
@@ -139,13 +140,19 @@ KERNEL(min_bfloat16, uint16_t, min_half(a, b, 0x7f80))
     KERNEL(op##_##type, uint16_t,                                              \
            to_##type(from_##type(a) operator from_##type(b)))
 
+#define HALF_AVERAGE(type)                                                     \
+    KERNEL(avg_float_##type, uint16_t,                                         \
+           to_##type((from_##type(a) + from_##type(b)) * 0.5f))
+
 HALF_KERNEL(sum, bfloat16, +)
 HALF_KERNEL(prod, bfloat16, *)
+HALF_AVERAGE(bfloat16)
 
 #if LEVEL == LEVEL_baseline
 
 HALF_KERNEL(sum, float16, +)
 HALF_KERNEL(prod, float16, *)
+HALF_AVERAGE(float16)
 
 #elif LEVEL == LEVEL_avx2
 
@@ -153,7 +160,7 @@ HALF_KERNEL(prod, float16, *)
  * By F16C, which compilers do not find by themselves: about ten times as fast.
  * The AVX-512 level has no version of its own and uses this one.
  */
-#define F16C_KERNEL(op, operator, vector_op)                                   \
+#define F16C_KERNEL(op, vector_op, result)                                     \
     static void op##_float16(void *dst, const void *left, const void *right,   \
                              size_t count)                                     \
     {                                                                          \
@@ -164,8 +171,11 @@ HALF_KERNEL(prod, float16, *)
                                                                                \
         for (; i + 8 <= count; i += 8)                                         \
             store8(d + i, vector_op(load8(l + i), load8(r + i)));              \
-        for (; i < count; i++)                                                 \
-            d[i] = to_float16(from_float16(l[i]) operator from_float16(r[i])); \
+        for (; i < count; i++) {                                               \
+            const float a = from_float16(l[i]), b = from_float16(r[i]);        \
+                                                                               \
+            d[i] = to_float16(result);                                         \
+        }                                                                      \
     }
 
 static inline __m256 load8(const uint16_t *halves)
@@ -179,8 +189,14 @@ static inline void store8(uint16_t *halves, __m256 values)
                      _mm256_cvtps_ph(values, _MM_FROUND_TO_NEAREST_INT));
 }
 
-F16C_KERNEL(sum, +, _mm256_add_ps)
-F16C_KERNEL(prod, *, _mm256_mul_ps)
+static inline __m256 average8(__m256 a, __m256 b)
+{
+    return _mm256_mul_ps(_mm256_add_ps(a, b), _mm256_set1_ps(0.5f));
+}
+
+F16C_KERNEL(sum, _mm256_add_ps, a + b)
+F16C_KERNEL(prod, _mm256_mul_ps, a * b)
+F16C_KERNEL(avg_float, average8, (a + b) * 0.5f)
 
 #endif
 
@@ -482,6 +498,11 @@ const rcx_kernel_table_t CAT(rcx_kernels_, RCX_KERNELS_ISA) = {
                                      [RCX_FLOAT64] = exact_sum_float64},
     [RCX_OP_INDEX(RCX_AVG_EXACT)] = {[RCX_FLOAT32] = exact_avg_float32,
                                      [RCX_FLOAT64] = exact_avg_float64},
+    /* of two numbers; more: see float_rows.h */
+    [RCX_OP_INDEX(RCX_SUM_FLOAT)] = {[RCX_BFLOAT16] = sum_bfloat16,
+                                     NOT_AVX512(FLOAT16(sum))},
+    [RCX_OP_INDEX(RCX_AVG_FLOAT)] = {[RCX_BFLOAT16] = avg_float_bfloat16,
+                                     NOT_AVX512(FLOAT16(avg_float))},
     [RCX_OP_INDEX(RCX_PROD)] = {WORDS(prod) REALS(prod)
                   NOT_AVX512(FLOAT16(prod) COMPLEXES(prod))},
     /* A RCX_BOOL is one byte: its bitwise ops are the logical ones. */

@@ -40,14 +40,29 @@ static rcx_status_t apply_to_block(const struct rcx_reducer *r,
     return status;
 }
 
-/* Whether a vector is the result of one of the first n reductions. */
-static bool is_result(const struct rcx_reduction list[], unsigned n,
-                      const char *vector)
+static unsigned add_rows(const struct rcx_reduction list[], unsigned i,
+                         const void *row[], unsigned rows);
+
+/* Add the operands of which a vector is the result, by one of the first n
+ * reductions, or else the vector itself. */
+static unsigned add_operands(const struct rcx_reduction list[], unsigned n,
+                             const char *vector, const void *row[],
+                             unsigned rows)
 {
     while (n > 0)
         if (list[--n].dst == vector)
-            return true;
-    return false;
+            return add_rows(list, n, row, rows);
+    row[rows] = vector;
+    return rows + 1;
+}
+
+/* Add the operands of reduction i from left to right, which is the order of
+ * ranks. Returns how many there are now. */
+static unsigned add_rows(const struct rcx_reduction list[], unsigned i,
+                         const void *row[], unsigned rows)
+{
+    rows = add_operands(list, i, list[i].left, row, rows);
+    return add_operands(list, i, list[i].right, row, rows);
 }
 
 static void apply_to_rows(const struct rcx_reducer *r,
@@ -55,14 +70,8 @@ static void apply_to_rows(const struct rcx_reducer *r,
                           size_t count)
 {
     const void *row[RCX_EXACT_ROWS];
-    unsigned rows = 0;
+    const unsigned rows = add_rows(list, n - 1, row, 0);
 
-    for (unsigned i = 0; i < n; i++) {
-        if (!is_result(list, i, list[i].left))
-            row[rows++] = list[i].left;
-        if (!is_result(list, i, list[i].right))
-            row[rows++] = list[i].right;
-    }
     r->rows(list[n - 1].dst, row, rows, count);
 }
 

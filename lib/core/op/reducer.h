@@ -29,8 +29,8 @@ struct rcx_reducer {
     void *arg;
     rcx_datatype_t type;
     size_t elem_bytes;
-    /* All operands at once, for ops that combine no part of them: two by
-     * kernel, more by this. NULL: two by two. */
+    /* All operands at once, in the order of ranks, for ops that combine no
+     * part of them: two by kernel, more by this. NULL: two by two. */
     rcx_exact_rows_fn_t rows;
     const struct rcx_wire *wire; /* NULL: elements are sent as they are */
     bool adds_packed;            /* the op is that of wire->add() */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/op/exact_wire.h"
+#include "core/op/float_rows.h"
 
 enum {
     SLOT_BITS = 12,
@@ -211,12 +212,14 @@ static rcx_status_t combine_predefined(const struct rcx_registry *r,
     const struct rcx_op_info *info = rcx_op_predefined(op);
 
     c->commutative = info->commutative;
-    c->sums_exactly = op == RCX_SUM_EXACT || op == RCX_AVG_EXACT;
-    c->averages = op == RCX_AVG || op == RCX_AVG_EXACT;
+    c->in_float = op == RCX_SUM_FLOAT || op == RCX_AVG_FLOAT;
+    c->rounds_once = c->in_float || op == RCX_SUM_EXACT || op == RCX_AVG_EXACT;
+    c->averages = op == RCX_AVG || op == RCX_AVG_EXACT || op == RCX_AVG_FLOAT;
     c->fingerprint += 1 + (uint32_t)RCX_OP_INDEX(op);
     if (rcx_type_predefined(type)) {
         c->reducer.kernel = rcx_kernel_find(r->isa, op, type);
-        c->reducer.rows = rcx_exact_rows_find(r->isa, op, type);
+        c->reducer.rows = c->in_float ? rcx_float_rows_find(r->isa, op, type)
+                                      : rcx_exact_rows_find(r->isa, op, type);
         c->reducer.wire = wire_of(type);
         c->reducer.adds_packed = c->reducer.wire && op == RCX_SUM;
         c->finish = rcx_finish_find(op, type);

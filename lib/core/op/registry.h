@@ -45,8 +45,9 @@ struct rcx_combine {
     rcx_finish_fn_t finish;
     bool commutative;
     bool exact;
-    bool sums_exactly;    /* it rounds once: SUM_EXACT, AVG_EXACT */
-    bool averages;        /* over all ranks: AVG, AVG_EXACT */
+    bool rounds_once;     /* at the end: exact ones, SUM_FLOAT, AVG_FLOAT */
+    bool in_float;        /* SUM_FLOAT, AVG_FLOAT */
+    bool averages;        /* over all ranks: AVG, AVG_EXACT, AVG_FLOAT */
     bool may_fail;        /* ranks check afterwards whether it failed on any */
     unsigned op_flags;    /* of a user's op */
     uint32_t fingerprint; /* the same on all ranks, also for users' handles */

@@ -165,6 +165,8 @@ static const struct {
     [RCX_OP_INDEX(RCX_AVG)] = {{"avg", true}, 0},
     [RCX_OP_INDEX(RCX_SUM_EXACT)] = {{"sum_exact", true}, 0},
     [RCX_OP_INDEX(RCX_AVG_EXACT)] = {{"avg_exact", true}, 0},
+    [RCX_OP_INDEX(RCX_SUM_FLOAT)] = {{"sum_float", true}, 0},
+    [RCX_OP_INDEX(RCX_AVG_FLOAT)] = {{"avg_float", true}, 0},
 };
 
 const struct rcx_op_info *rcx_op_predefined(rcx_op_t op)

@@ -217,7 +217,8 @@ enum class op : rcx_op_t {};
 inline constexpr op max{RCX_MAX}, min{RCX_MIN}, sum{RCX_SUM}, prod{RCX_PROD},
     land{RCX_LAND}, lor{RCX_LOR}, lxor{RCX_LXOR}, band{RCX_BAND}, bor{RCX_BOR},
     bxor{RCX_BXOR}, replace{RCX_REPLACE}, no_op{RCX_NO_OP}, avg{RCX_AVG},
-    sum_exact{RCX_SUM_EXACT}, avg_exact{RCX_AVG_EXACT};
+    sum_exact{RCX_SUM_EXACT}, avg_exact{RCX_AVG_EXACT},
+    sum_float{RCX_SUM_FLOAT}, avg_float{RCX_AVG_FLOAT};
 
 template <class R>
 concept buffer =

@@ -91,11 +91,12 @@ static rcx_log_level_t level_of(int rank)
     return rank == 0 ? RCX_LOG_INFO : RCX_LOG_DEBUG;
 }
 
-/* What the call is of an exact sum; "" if of none. */
+/* What the call is of a sum in stages; "" if of none. */
 static const char *part_of(const struct rcx_call *call)
 {
     return call->role == RCX_CALL_RANGES    ? "ranges of an exact sum: "
            : call->role == RCX_CALL_NUMBERS ? "integers of an exact sum: "
+           : call->role == RCX_CALL_FLOATS  ? "floats of a sum: "
                                             : "";
 }
 

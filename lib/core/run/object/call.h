@@ -24,7 +24,8 @@ enum rcx_call_role {
     /* These have their vector at the end of their execution's scratch: */
     RCX_CALL_FIRST_STEP, /* tells the lengths of blocks in transit */
     RCX_CALL_RANGES,     /* of the blocks of numbers of an exact sum */
-    RCX_CALL_NUMBERS     /* of an exact sum, as integers */
+    RCX_CALL_NUMBERS,    /* of an exact sum, as integers */
+    RCX_CALL_FLOATS      /* the numbers of RCX_SUM_FLOAT, as floats */
 };
 
 /* What ranks must agree on in a call; and alias and places, which may

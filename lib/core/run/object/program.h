@@ -39,7 +39,7 @@ static inline struct rcx_call_key rcx_call_key(enum rcx_coll coll,
 }
 #define RCX_NO_CALL_KEY ((struct rcx_call_key){UINT64_MAX, UINT64_MAX})
 
-/* Elements of a chunk of an exact sum in stages, of all blocks together, unless
+/* Elements of a chunk of a sum in stages, of all blocks together, unless
  * ranks are more, or users force segments: see request/exact_stages.h. */
 enum { RCX_EXACT_CHUNK = 1 << 15 };
 
@@ -76,7 +76,7 @@ struct rcx_program {
     bool has_prologue;
     bool has_first_step; /* to tell the lengths of blocks in transit. It has
                             no pieces; the program that follows has them */
-    bool sums_exactly;   /* in stages, which have programs of their own; it has
+    bool sums_in_stages; /* in stages, which have programs of their own; it has
                             no pieces, and method.segment is a chunk */
     bool has_epilogue;
     bool is_p2p;    /* of a message: see p2p.h */

@@ -69,7 +69,7 @@ struct rcx_request {
     struct rcx_request *called_next;
     uint64_t ended; /* ticks; 0: not over, or a thread has seen it */
     struct rcx_veclist *veclist;    /* its operands; NULL: one vector */
-    struct rcx_exact_stages *exact; /* of programs that sum exactly */
+    struct rcx_exact_stages *exact; /* of programs that sum in stages */
 };
 
 static inline bool rcx_request_waits_inside(const struct rcx_request *r)

@@ -392,14 +392,14 @@ static rcx_status_t find_combine(const struct rcx_context *context,
 }
 
 /* What users force applies to all steps of their calls, and to no call of RCX's
- * own. The numbers of an exact sum may have other blocks than the user's call,
- * which an algorithm may not suit. */
+ * own. The numbers of a sum in stages may have other blocks than the user's
+ * call, which an algorithm may not suit. */
 static struct rcx_method_spec forced_of(const struct rcx_config *config,
                                         const struct rcx_call *call)
 {
     struct rcx_method_spec spec = config->spec[call->coll];
 
-    if (call->role == RCX_CALL_NUMBERS)
+    if (call->role >= RCX_CALL_NUMBERS)
         spec.preferred = true;
     else if (call->role == RCX_CALL_OWN || call->role == RCX_CALL_RANGES)
         spec = rcx_method_any;
@@ -408,17 +408,18 @@ static struct rcx_method_spec forced_of(const struct rcx_config *config,
 
 /* Whether all algorithms that keep the order level give the same bits, so that
  * another run may choose another one. */
-static bool keeps_bits(const struct rcx_program *e, rcx_order_t needed)
+static bool keeps_bits(const struct rcx_program *e,
+                       const struct rcx_shape *shape, rcx_order_t needed)
 {
     return !rcx_colls[e->call.coll].reduces || e->combine.exact ||
-           needed == RCX_ORDER_CANONICAL;
+           shape->at_once || needed == RCX_ORDER_CANONICAL;
 }
 
 static bool works_at_once(const struct rcx_comm *comm,
                           const struct rcx_program *e,
                           const struct rcx_shape *shape)
 {
-    return e->combine.sums_exactly &&
+    return e->combine.rounds_once &&
            rcx_algo_suits_at_once(shape,
                                   forced_of(comm->config, &e->call).algo);
 }
@@ -433,7 +434,7 @@ static rcx_status_t choose(const struct rcx_comm *comm, struct rcx_program *e,
         rcx_combine_order(&e->combine, comm->config->order);
     rcx_status_t status;
 
-    if (keeps_bits(e, needed))
+    if (keeps_bits(e, shape, needed))
         shape->machine = &context->machine;
     status = rcx_method_choose(shape, needed, &forced, &context->config.tuning,
                                &context->log, &e->method);
@@ -441,7 +442,7 @@ static rcx_status_t choose(const struct rcx_comm *comm, struct rcx_program *e,
         return status;
     if (!rcx_call_is_users(&e->call)) /* a stage has one sequence number */
         e->method.segment = 0;
-    if (e->sums_exactly) { /* chunks run one after another */
+    if (e->sums_in_stages) { /* chunks run one after another */
         e->method.segment = rcx_exact_chunk(shape->count, shape->elem_bytes,
                                             forced.segment_bytes);
         e->method.window = 1;
@@ -499,11 +500,11 @@ static void classify(const struct rcx_comm *comm, struct rcx_program *e,
     if (call->irregular && algo->passing)
         e->passing = algo->passing(shape);
     e->has_first_step = e->passing > 0 && !call->lists[RCX_CALL_PASSING];
-    e->has_stages = e->has_prologue || e->has_first_step || e->sums_exactly ||
+    e->has_stages = e->has_prologue || e->has_first_step || e->sums_in_stages ||
                     e->has_epilogue;
     measure(e, comm, shape->elem_bytes);
     e->one_way = rcx_colls[call->coll].is_one_way || call->irregular ||
-                 e->sums_exactly; /* a stage may have lists */
+                 e->sums_in_stages; /* a stage may have lists */
     e->is_special = e->one_way || e->has_stages;
     e->record = record_of(e);
     e->tag = rcx_tag_base(&comm->context->layout, comm->id,
@@ -540,14 +541,14 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
     shape.commutative = e->combine.commutative;
     shape.at_once = works_at_once(comm, e, &shape);
     /* of two operands each algorithm has one sum */
-    e->sums_exactly =
-        e->combine.sums_exactly && comm->size > 2 && !shape.at_once;
-    shape.uncut = !rcx_call_is_users(call) || e->sums_exactly;
+    e->sums_in_stages =
+        e->combine.rounds_once && comm->size > 2 && !shape.at_once;
+    shape.uncut = !rcx_call_is_users(call) || e->sums_in_stages;
     status = choose(comm, e, &shape);
     if (status != RCX_OK)
         return status;
     classify(comm, e, &shape);
-    if (e->has_first_step || e->sums_exactly) {
+    if (e->has_first_step || e->sums_in_stages) {
         leave_open(e);
         return RCX_OK;
     }

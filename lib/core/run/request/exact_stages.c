@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The stages of exact sums of vectors: what each stage gives and gets, and the
- * programs of stages, which depend on the numbers. Results are rounded when a
- * chunk's numbers have arrived.
+ * The stages of sums of vectors that are rounded at the end: what each stage
+ * gives and gets, and the programs of stages, which depend on the numbers where
+ * sums are exact. Results are rounded when a chunk's numbers have arrived.
  */
 #include "core/run/request/exact_stages.h"
 
 #include "core/op/exact_vector.h"
+#include "core/op/float_rows.h"
 #include "core/run/plan/cache.h"
 #include "core/run/request/veclist.h"
 
 /* A vector has parts, one for each rank's block, or one. Blocks of numbers do
  * not cross parts, so that each part is a block of the stage, too. */
 struct rcx_exact_stages {
-    struct rcx_exact_vector how;
-    size_t bytes;                  /* of this */
-    size_t parts;                  /* of the vector */
-    size_t width;                  /* of a chunk in each part */
-    size_t chunks;                 /* at least 1 */
-    size_t chunk;                  /* in progress */
-    size_t *counts;                /* words of each part of the chunk */
+    struct rcx_exact_vector how;            /* exact sums */
+    const struct rcx_float_kernels *floats; /* sums in float; else NULL */
+    size_t bytes;                           /* of this */
+    size_t parts;                           /* of the vector */
+    size_t width;                           /* of a chunk in each part */
+    size_t chunks;                          /* at least 1 */
+    size_t chunk;                           /* in progress */
+    size_t *counts;                /* words of each part of the chunk; or
+                                      floats, the same of all chunks */
     struct rcx_exact_form forms[]; /* of the chunk's blocks */
 };
 
@@ -52,10 +55,11 @@ struct row {
 static struct row chunk_of(const struct rcx_request *r, size_t part)
 {
     const struct rcx_exact_stages *s = r->exact;
-    const size_t count = part_count(r, part), at = s->chunk * s->width;
+    const size_t width = s->floats ? s->counts[part] : s->width;
+    const size_t count = part_count(r, part), at = s->chunk * width;
     const size_t left = at < count ? count - at : 0;
 
-    return (struct row){at, left < s->width ? left : s->width};
+    return (struct row){at, left < width ? left : width};
 }
 
 static size_t blocks_in(size_t count)
@@ -102,21 +106,23 @@ static const char *operand(const struct rcx_request *r, size_t part,
     return copy;
 }
 
+/* Round a row of sums: words in a form, or floats. */
 static void round_block(const struct rcx_request *r,
                         const struct rcx_exact_form *form, struct row row,
-                        const int64_t *words)
+                        const void *sums)
 {
     const size_t bytes = r->program->combine.reducer.elem_bytes;
-    const struct rcx_exact_vector *how = &r->exact->how;
+    const struct rcx_exact_stages *s = r->exact;
     _Alignas(double) char copy[BLOCK_BYTES];
+    void *const to = r->veclist ? copy : users(r)->out + row.first * bytes;
 
-    if (!r->veclist) {
-        rcx_exact_decode(how, form, words, row.count,
-                         users(r)->out + row.first * bytes);
-        return;
-    }
-    rcx_exact_decode(how, form, words, row.count, copy);
-    rcx_veclist_unpack(r->veclist, copy, row.first * bytes, row.count * bytes);
+    if (s->floats)
+        s->floats->narrow(to, sums, row.count);
+    else
+        rcx_exact_decode(&s->how, form, sums, row.count, to);
+    if (r->veclist)
+        rcx_veclist_unpack(r->veclist, copy, row.first * bytes,
+                           row.count * bytes);
 }
 
 /* ---- Programs ------------------------------------------------------------ */
@@ -184,6 +190,28 @@ static struct rcx_call numbers_call(struct rcx_request *r)
     return call;
 }
 
+/* The call on floats, of any chunk. */
+static struct rcx_call floats_call(const struct rcx_request *r)
+{
+    const struct rcx_exact_stages *s = r->exact;
+    const struct rcx_program *e = r->program;
+    struct rcx_call call = {.coll = e->call.coll,
+                            .alias =
+                                has_parts(r) ? RCX_ALIAS_BLOCK : RCX_ALIAS_SAME,
+                            .type = RCX_FLOAT32,
+                            .op = e->combine.averages ? RCX_AVG : RCX_SUM,
+                            .root = e->call.root,
+                            .role = RCX_CALL_FLOATS};
+
+    for (size_t i = 0; i < s->parts; i++) {
+        call.count += s->counts[i];
+        call.irregular |= s->counts[i] != s->counts[0];
+    }
+    if (call.irregular)
+        call.lists[RCX_CALL_COUNTS] = s->counts;
+    return call;
+}
+
 /* ---- Stages -------------------------------------------------------------- */
 
 static size_t longest_part(const struct rcx_request *r, size_t parts)
@@ -206,6 +234,22 @@ static size_t width_of(const struct rcx_request *r, size_t parts,
     return chunk / parts + (chunk < parts);
 }
 
+static void set_arithmetic(const struct rcx_request *r,
+                           struct rcx_exact_stages *s)
+{
+    const struct rcx_program *e = r->program;
+    const enum rcx_isa isa = r->comm->context->registry.isa;
+
+    s->floats = NULL;
+    if (e->combine.in_float) {
+        s->floats = rcx_float_kernels(isa, e->call.type);
+        return;
+    }
+    s->how = rcx_exact_vector(e->call.type, r->comm->size, isa);
+    if (e->combine.averages)
+        s->how.by = (unsigned)r->comm->size;
+}
+
 static rcx_status_t create(struct rcx_request *r)
 {
     struct rcx_context *context = r->comm->context;
@@ -213,7 +257,9 @@ static rcx_status_t create(struct rcx_request *r)
     const size_t longest = longest_part(r, parts);
     const size_t width = width_of(r, parts, longest);
     const size_t most = longest < width ? longest : width;
-    const size_t forms = parts * blocks_in(most) * sizeof *r->exact->forms;
+    const bool in_float = r->program->combine.in_float;
+    const size_t forms =
+        in_float ? 0 : parts * blocks_in(most) * sizeof *r->exact->forms;
     const size_t lists = (forms + 7) / 8 * 8;
     const size_t bytes = sizeof *r->exact + lists + parts * sizeof(size_t);
     struct rcx_exact_stages *s =
@@ -222,16 +268,16 @@ static rcx_status_t create(struct rcx_request *r)
     if (!s)
         return rcx_fail(&context->log, RCX_ERR_NOMEM,
                         "no memory for the forms of an exact sum");
-    s->how = rcx_exact_vector(r->program->call.type, r->comm->size,
-                              context->registry.isa);
-    if (r->program->combine.averages)
-        s->how.by = (unsigned)r->comm->size;
+    set_arithmetic(r, s);
     s->bytes = bytes;
     s->parts = parts;
     s->width = width;
     s->chunks = longest / width + (longest % width > 0 || longest == 0);
     s->chunk = 0;
     s->counts = (size_t *)(void *)((char *)s->forms + lists);
+    for (size_t i = 0; i < parts && in_float; i++)
+        s->counts[i] =
+            part_count(r, i) / s->chunks + (part_count(r, i) % s->chunks > 0);
     r->exact = s;
     return RCX_OK;
 }
@@ -251,6 +297,10 @@ rcx_status_t rcx_exact_add_stages(struct rcx_request *r)
 
     if (status != RCX_OK)
         return status;
+    if (r->exact->floats) {
+        call = floats_call(r);
+        return set_program(r, &r->stages[0], &call);
+    }
     call = ranges_call(r);
     status = rcx_program_get(r->comm, &call, &program);
     if (status != RCX_OK)
@@ -263,7 +313,7 @@ rcx_status_t rcx_exact_add_stages(struct rcx_request *r)
 
 uint64_t rcx_exact_more_segments(const struct rcx_request *r)
 {
-    return 2 * ((uint64_t)r->exact->chunks - 1);
+    return (r->exact->floats ? 1 : 2) * ((uint64_t)r->exact->chunks - 1);
 }
 
 /* The vector of a stage, at the end of its scratch. */
@@ -313,6 +363,30 @@ static void encode(struct rcx_request *r, int64_t *words)
     }
 }
 
+/* Write the chunk as floats, and zeros behind what is shorter. */
+static void widen(struct rcx_request *r, float *floats)
+{
+    const struct rcx_exact_stages *s = r->exact;
+    _Alignas(double) char copy[BLOCK_BYTES];
+
+    for (size_t i = 0; i < s->parts; i++) {
+        const struct row chunk = chunk_of(r, i);
+        float *const end = floats + s->counts[i];
+
+        for (size_t k = 0; k < blocks_in(chunk.count); k++) {
+            const struct row row = block_of(chunk, k);
+
+            s->floats->widen(
+                floats,
+                (const uint16_t *)(const void *)operand(r, i, row, copy),
+                row.count);
+            floats += row.count;
+        }
+        while (floats < end)
+            *floats++ = 0;
+    }
+}
+
 /* The part of the result. */
 static size_t own_part(const struct rcx_request *r)
 {
@@ -336,6 +410,18 @@ static void decode(const struct rcx_request *r, const int64_t *words)
     }
 }
 
+static void narrow(const struct rcx_request *r, const float *floats)
+{
+    const struct row chunk = chunk_of(r, own_part(r));
+
+    for (size_t k = 0; k < blocks_in(chunk.count); k++) {
+        const struct row row = block_of(chunk, k);
+
+        round_block(r, NULL, row, floats);
+        floats += row.count;
+    }
+}
+
 /* The user's call, in tags: calls that differ may have equal stages. */
 static uint64_t users_fingerprint(const struct rcx_request *r)
 {
@@ -346,18 +432,21 @@ static uint64_t users_fingerprint(const struct rcx_request *r)
 void rcx_exact_stage_begin(struct rcx_request *r, struct rcx_exec *x)
 {
     char *const vector = vector_of(x);
+    const size_t bytes = r->stage->program->combine.reducer.elem_bytes;
     size_t own = 0;
 
-    if (rcx_request_is_exact_numbers(r)) {
+    if (r->exact->floats)
+        widen(r, (float *)(void *)vector);
+    else if (rcx_request_is_exact_numbers(r))
         encode(r, (int64_t *)(void *)vector);
+    else
+        find_ranges(r, (struct rcx_exact_range *)(void *)vector);
+    if (r->exact->floats || rcx_request_is_exact_numbers(r))
         for (size_t i = 0; i < own_part(r); i++)
             own += r->exact->counts[i];
-    } else {
-        find_ranges(r, (struct rcx_exact_range *)(void *)vector);
-    }
     x->tag_base ^= users_fingerprint(r);
     x->base[RCX_BUFFER_IN] = vector;
-    x->base[RCX_BUFFER_OUT] = vector + own * sizeof(int64_t);
+    x->base[RCX_BUFFER_OUT] = vector + own * bytes;
 }
 
 /* All ranks know the ranges of all numbers. */
@@ -382,15 +471,21 @@ static rcx_status_t next_chunk(struct rcx_request *r)
     if (s->chunks == 1)
         return RCX_OK;
     s->chunk = s->chunk + 1 < s->chunks ? s->chunk + 1 : 0;
+    if (s->floats)
+        return RCX_OK;
     call = ranges_call(r);
     return set_program(r, &r->stages[r->stage_count - 2], &call);
 }
 
 rcx_status_t rcx_exact_stage_end(struct rcx_request *r, struct rcx_exec *x)
 {
-    if (!rcx_request_is_exact_numbers(r))
+    const void *const sums = x->base[RCX_BUFFER_OUT];
+
+    if (!r->exact->floats && !rcx_request_is_exact_numbers(r))
         return agree(r, vector_of(x));
-    if (r->program->gets)
-        decode(r, (const int64_t *)(void *)x->base[RCX_BUFFER_OUT]);
+    if (r->program->gets && r->exact->floats)
+        narrow(r, sums);
+    else if (r->program->gets)
+        decode(r, sums);
     return next_chunk(r);
 }

@@ -504,8 +504,8 @@ __attribute__((noinline)) static void next_stage(struct rcx_request *r)
         rcx_request_take_over(r);
     else if (rcx_request_is_exact_numbers(r))
         r->stage--; /* the ranges of the next chunk */
-    else
-        r->stage++;
+    else if (r->stage->program->call.role != RCX_CALL_FLOATS)
+        r->stage++; /* floats: the same stage, of the next chunk */
     r->first = r->end;
     r->end += r->stage->program->segments;
     pump(r);
@@ -538,7 +538,7 @@ static void prepare_special(struct rcx_request *r)
     r->total = 0;
     for (unsigned i = 0; i < r->stage_count; i++)
         r->total += r->stages[i].program->segments;
-    if (r->program->sums_exactly)
+    if (r->program->sums_in_stages)
         r->total += rcx_exact_more_segments(r);
 }
 

@@ -70,7 +70,7 @@ rcx_status_t rcx_request_add_stages(struct rcx_request *r)
 
         status = add(r, 0, &call);
     }
-    if (r->program->sums_exactly)
+    if (r->program->sums_in_stages)
         status = rcx_exact_add_stages(r);
     if (r->program->has_prologue && status == RCX_OK)
         status = add(r, 0, &opening);

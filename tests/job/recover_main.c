@@ -16,6 +16,7 @@
  *           with right sums. COUNT is 1 to 4: it dies where it has the plan of
  *           that stage (with RCX_LOG=debug); or 5 and more: after COUNT - 5
  *           polls
+ *   float   rank 1 dies in a sum in float, after COUNT polls; the others go on
  */
 #include <pthread.h>
 #include <signal.h>
@@ -385,6 +386,63 @@ static void run_exact(int count)
     rank_require(rcx_comm_free(&next), "rcx_comm_free");
 }
 
+/* ---- Sums in float ------------------------------------------------------- */
+
+/* Each rank gives the bfloat16 of 2^rank: sums are exact. */
+static rcx_status_t sum_in_float(rcx_comm_t *comm, unsigned members)
+{
+    static uint16_t in[EXACT_COUNT], out[EXACT_COUNT];
+    const float sum = (float)members;
+    rcx_status_t status;
+    uint32_t bits;
+
+    memcpy(&bits, &sum, sizeof bits);
+    for (size_t i = 0; i < EXACT_COUNT; i++)
+        in[i] = (uint16_t)((127 + me.rank) << 7);
+    status =
+        rcx_allreduce(in, out, EXACT_COUNT, RCX_BFLOAT16, RCX_SUM_FLOAT, comm);
+    for (size_t i = 0; i < EXACT_COUNT && status == RCX_OK; i++)
+        if (out[i] != bits >> 16)
+            rank_fail("element %zu is %#x instead of %#x", i, out[i],
+                      (unsigned)(bits >> 16));
+    return status;
+}
+
+/* The victim dies after so many polls of its call. */
+static void run_float(int polls)
+{
+    static uint16_t halves[EXACT_COUNT];
+    const unsigned all = (1u << me.size) - 1;
+    rcx_comm_t *comm, *next;
+    rcx_request_t *request;
+    rcx_status_t status;
+    int is_over;
+
+    rank_require(sum_in_float(me.world, all), "a sum in float");
+    rank_require(rcx_comm_dup(me.world, &comm), "rcx_comm_dup");
+    if (me.rank == EXACT_VICTIM) {
+        for (size_t i = 0; i < EXACT_COUNT; i++)
+            halves[i] = (uint16_t)((127 + me.rank) << 7);
+        rank_require(rcx_iallreduce(RCX_IN_PLACE, halves, EXACT_COUNT,
+                                    RCX_BFLOAT16, RCX_SUM_FLOAT, comm,
+                                    &request),
+                     "rcx_iallreduce");
+        for (int i = 0; i < polls; i++)
+            (void)rcx_test(request, &is_over);
+        kill(getpid(), SIGKILL);
+    }
+    do
+        status = sum_in_float(comm, all);
+    while (status == RCX_OK);
+    if (status != RCX_ERR_PEER_FAILED && status != RCX_ERR_COMM_FAILED)
+        rank_fail("a sum with a dead rank: %s", rcx_status_string(status));
+    rank_require(rcx_comm_shrink(comm, LIMIT_NS, &next), "rcx_comm_shrink");
+    rank_require(sum_in_float(next, all - (1u << EXACT_VICTIM)),
+                 "a sum in float later");
+    rank_require(rcx_comm_free(&comm), "rcx_comm_free");
+    rank_require(rcx_comm_free(&next), "rcx_comm_free");
+}
+
 int main(int argc, char **argv)
 {
     const int count = argc > 2 ? atoi(argv[2]) : 1;
@@ -404,6 +462,8 @@ int main(int argc, char **argv)
         run_stop(count);
     else if (strcmp(argv[1], "exact") == 0)
         run_exact(count);
+    else if (strcmp(argv[1], "float") == 0)
+        run_float(count);
     else
         run_world(count);
     rank_require(rcx_finalize(&me.context), "rcx_finalize");

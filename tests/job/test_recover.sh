@@ -73,6 +73,12 @@ for way in "" "-x RCX_LANES=ucp" "-x RCX_LANES=ucp -x UCX_TLS=tcp,self"; do
     done
 done
 
+# Deaths in sums in float, in stages and at once.
+for polls in 0 2 20; do
+    expect 137 5 -x RCX_ALLREDUCE=ring -- float $polls
+    expect 137 5 -- float $polls
+done
+
 # Deaths at random moments, alone or two at once, until few ranks are left.
 for ((seed = 1; seed <= $([ "$full" ] && echo 300 || echo 12); seed++)); do
     n=$((3 + seed % 8))

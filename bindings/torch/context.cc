@@ -57,8 +57,8 @@ int64_t nanoseconds(milliseconds time)
 /* ---- Contexts ------------------------------------------------------------ */
 
 /* Autograd starts operations on several threads. Futures complete without a
- * thread that waits, so there is a progress thread. */
-static rcx_params_t params_of(milliseconds timeout)
+ * thread that waits, so the contexts of groups have a progress thread. */
+static rcx_params_t params_of(milliseconds timeout, bool has_thread)
 {
     rcx_params_t params{};
 
@@ -66,7 +66,7 @@ static rcx_params_t params_of(milliseconds timeout)
                         RCX_PARAM_TIMEOUT;
     params.log = log_line;
     params.threads = RCX_THREAD_MULTIPLE;
-    params.progress_thread = 1;
+    params.progress_thread = has_thread;
     params.timeout_ns = nanoseconds(timeout);
     return params;
 }
@@ -95,10 +95,10 @@ static rcx_id_t id_over_store(c10d::Store &store, int rank, int size,
 
 std::shared_ptr<Context>
 Context::over_store(const c10::intrusive_ptr<c10d::Store> &store, int rank,
-                    int size, milliseconds timeout)
+                    int size, milliseconds timeout, bool has_thread)
 {
     const rcx_id_t id = id_over_store(*store, rank, size, timeout);
-    rcx_params_t params = params_of(timeout);
+    rcx_params_t params = params_of(timeout, has_thread);
     rcx_context_t *handle = nullptr;
 
     params.field_mask |= RCX_PARAM_ID;
@@ -109,9 +109,10 @@ Context::over_store(const c10::intrusive_ptr<c10d::Store> &store, int rank,
     return std::make_shared<Context>(handle);
 }
 
-std::shared_ptr<Context> Context::over_pmix(milliseconds timeout)
+std::shared_ptr<Context> Context::over_pmix(milliseconds timeout,
+                                            bool has_thread)
 {
-    rcx_params_t params = params_of(timeout);
+    rcx_params_t params = params_of(timeout, has_thread);
     rcx_context_t *handle = nullptr;
 
     check(rcx_init(&params, &handle));

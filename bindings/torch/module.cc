@@ -2,6 +2,7 @@
 /* The Python module _C: creates process groups, and gives access to their
  * processes before there is a group: Job. KeptStore lets C++ keep stores that
  * are implemented in Python. */
+#include "direct.h"
 #include "rcx_torch.h"
 
 #include <pybind11/chrono.h>
@@ -211,6 +212,7 @@ PYBIND11_MODULE(_C, m)
 
     m.def("create", create);
     m.def("version", rcx_version);
+    add_direct(m);
     py::register_exception<Excluded>(m, "ExcludedError", PyExc_RuntimeError);
     py::class_<Job>(m, "Job")
         .def_static("over_pmix", &Job::over_pmix, released())

@@ -75,15 +75,18 @@ struct Operation;
 class Context
 {
   public:
-    /* Create the context of size processes that share a store: rank 0 makes
+    /* has_thread: operations progress while no thread waits for them.
+     *
+     * Create the context of size processes that share a store: rank 0 makes
      * the id of the job, and the others read it there. With size 1 the store is
      * not used. */
     static std::shared_ptr<Context>
     over_store(const c10::intrusive_ptr<c10d::Store> &store, int rank, int size,
-               milliseconds timeout);
+               milliseconds timeout, bool has_thread = true);
     /* Create the context of processes started by srun, prterun, rcxrun or
      * mpirun. */
-    static std::shared_ptr<Context> over_pmix(milliseconds timeout);
+    static std::shared_ptr<Context> over_pmix(milliseconds timeout,
+                                              bool has_thread = true);
 
     explicit Context(rcx_context_t *handle) : handle_(handle)
     {

@@ -8,6 +8,8 @@
 With "rcx://", processes find each other through the PMIx server of their launcher. No
 address, port or RANK is needed.
 
+`all_reduce_()` sums tensors without torch.distributed, with the latency of RCX in C.
+
 After a failure, `shrink()` goes on with the processes that live, and `reconfigure()` with
 other processes.
 """
@@ -24,10 +26,12 @@ from torch.distributed.rendezvous import register_rendezvous_handler
 
 from . import _C
 from ._C import ExcludedError
+from ._direct import Comm, all_reduce_, empty, finalize, init
 from ._recovery import abort, agree, failed, new_store, reconfigure, shrink
 
 __version__: str = _C.version()
-__all__ = ["ExcludedError", "abort", "agree", "failed", "reconfigure", "shrink"]
+__all__ = ["Comm", "ExcludedError", "abort", "agree", "all_reduce_", "empty", "failed", "finalize",
+           "init", "reconfigure", "shrink"]
 
 
 def _rendezvous(

@@ -281,7 +281,8 @@ static void each_status_is_fatal_or_not(void **state)
         [-RCX_ERR_INTERNAL] = 1,
         [-RCX_ERR_TRUNCATED] = 0,
         [-RCX_ERR_EXCLUDED] = 1,
-        [1 - RCX_ERR_EXCLUDED] = -1 /* no status */
+        [-RCX_ERR_CANCELED] = 0,
+        [1 - RCX_ERR_CANCELED] = -1 /* no status */
     };
 
     (void)state;

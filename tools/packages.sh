@@ -55,6 +55,12 @@ packages_table='
     test   pybind11-dev             header pybind11/pybind11.h
     test   libsundials-dev          header nvector/nvector_serial.h
     test   iproute2                 command tc
+    test   bash-completion          data bash-completion/bash_completion
+    full   zsh                      command zsh
+    full   fish                     command fish
+    full   debootstrap              command debootstrap
+    test   python3-yaml             python yaml
+    test   python3-jinja2           python jinja2
     test   munge                    command munged
     test   slurmctld                command slurmctld
     test   slurmd                   command slurmd
@@ -88,6 +94,8 @@ have_clang_runtime()
     folder=$(clang -print-runtime-dir 2>/dev/null) &&
         have_file "$folder/libclang_rt.$1"{,-*}.a
 }
+
+have_data() { have_file {/usr,/usr/local}/share/"$1"; }
 
 have_library() { have_file {/usr,/usr/local}/lib{,64,/*-linux-*}/"$1"; }
 

@@ -165,8 +165,20 @@ diff installed - >"$out" <<END
 ./usr/local/lib/cmake/rcx/rcx-config-version.cmake
 ./usr/local/lib/cmake/rcx/rcx-config.cmake
 ./usr/local/lib/pkgconfig/rcx.pc
+./usr/local/share/bash-completion/completions/rcx_info
+./usr/local/share/fish/vendor_completions.d/rcx_info.fish
+./usr/local/share/fish/vendor_completions.d/rcx_perf.fish
+./usr/local/share/fish/vendor_completions.d/rcx_sim.fish
+./usr/local/share/fish/vendor_completions.d/rcx_trace.fish
+./usr/local/share/fish/vendor_completions.d/rcx_tune.fish
+./usr/local/share/fish/vendor_completions.d/rcxrun.fish
+./usr/local/share/zsh/site-functions/_rcx
 END
-ok $? "one header, files for pkg-config and CMake and the tools are installed beside the library"
+ok $? "one header, files for pkg-config, CMake and shells, and the tools are installed beside the library"
+
+(cd root/usr/local && ls bin >"$scratch/programs" && ls share/bash-completion/completions) >completed
+do_it diff "$scratch/programs" completed
+ok $? "each tool has completion"
 
 do_it ls $prefix/share/man/man3/rcx_{init,iallreduce,wait}.3 $prefix/share/man/man7/rcx.7
 ok $? "and the manual"

@@ -63,10 +63,9 @@ fi
 run 0 "$python" "$here/spack_package.py" "$source_dir" && [ ! -s "$out" ]
 ok $? "Spack: package.py names options, variants and versions of this build"
 if command -v spack >/dev/null; then
-    export SPACK_USER_CONFIG_PATH=$scratch/spack SPACK_USER_CACHE_PATH=$scratch/spack SPACK_DISABLE_LOCAL_CONFIG=1
-    scope="-c repos:rcx:$source_dir/packaging/spack/spack_repo/rcx"
-    # shellcheck disable=SC2086
-    run 0 spack $scope info rcx && grep -q 'git.*file://' "$out" && run 0 spack $scope audit packages rcx
+    export SPACK_USER_CONFIG_PATH=$scratch/spack SPACK_USER_CACHE_PATH=$scratch/spack
+    run 0 spack repo add "$source_dir/packaging/spack/spack_repo/rcx" && run 0 spack info rcx \
+        && grep -q 'git.*file://' "$out" && run 0 spack audit packages rcx
     ok $? "Spack: spack info and spack audit have no complaint"
 else
     skip "no Spack here" "Spack: spack info and spack audit have no complaint"

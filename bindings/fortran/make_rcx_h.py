@@ -68,6 +68,8 @@ NEEDS = {
     ("alltoallv", "sendbuf"): "rcx_f_reach(sendcounts, senddispls, call.size)",
     ("alltoallv", "recvbuf"): "rcx_f_reach(recvcounts, recvdispls, call.size)",
     ("sendrecv", "sendbuf"): "sendcount", ("sendrecv", "recvbuf"): "recvcount",
+    ("neighbor_alltoallv", "sendbuf"): "rcx_f_reach(sendcounts, senddispls, (int)dest_count)",
+    ("neighbor_alltoallv", "recvbuf"): "rcx_f_reach(recvcounts, recvdispls, (int)source_count)",
 }
 
 # Types of C that Fortran has a kind for, and the value that initialises one.
@@ -384,8 +386,11 @@ class Shim:
         if self.drops_n:
             of = LENGTH_OF if LENGTH_OF in names else arrays[0][1]
             yield f"const size_t n = (size_t){of}_d->dim[0].extent;"
-        length = "n" if self.drops_n else "call.size"
+        usual = "n" if self.drops_n else "call.size"
         for c_type, name in arrays:
+            length = usual
+            if "dest_count" in names:
+                length = "dest_count" if name.startswith(("dest", "send")) else "source_count"
             got = f'rcx_f_counts(&call, "{name}", {name}_d, {length})' if c_type == "const size_t[]" else \
                 f'rcx_f_array(&call, "{name}", {name}_d, {length}, sizeof *{name}, {self._is_written(c_type)})'
             # those that are ignored are not read

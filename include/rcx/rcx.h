@@ -1343,6 +1343,47 @@ RCX_API rcx_status_t rcx_alltoallv_init(
     rcx_datatype_t datatype, rcx_comm_t *comm, rcx_request_t **request_p);
 
 /*
+ * Exchange blocks with neighbours, as for the halo of a grid: sendcounts[i]
+ * elements, from senddispls[i] of sendbuf on, go to rank dests[i], for
+ * dest_count of them; recvcounts[i] come from rank sources[i] to recvdispls[i]
+ * of recvbuf, for source_count. All lists are each rank's own and are copied
+ * before the call returns; one of length 0 may be NULL. NULL for displs:
+ * contiguous blocks.
+ *
+ * A rank may be in a list several times, and be the own rank. The k-th block
+ * for a rank is received as the k-th from this one there. So with sources[i]
+ * the neighbour opposite to dests[i], each block comes to its side of a
+ * periodic grid, also where that is 1 or 2 ranks wide.
+ *
+ * All ranks of comm call it, in the same order as other collectives, also those
+ * without neighbours. A rank waits for its own neighbours only. What a rank
+ * sends must be as long as what is received: RCX_CHECK=full compares that
+ * before data moves (RCX_ERR_MISMATCH); without it another length is
+ * RCX_ERR_MISMATCH as well, and a block that nobody sends ends the call by a
+ * deadline. The buffers may be the same or overlap: RCX_ERR_ARG if a block that
+ * is received overlaps another one, received or sent, or if the lengths of what
+ * this rank sends to itself differ. RCX_IN_PLACE is RCX_ERR_ARG. If a neighbour
+ * fails, so does the call, as every collective.
+ */
+RCX_API rcx_status_t rcx_neighbor_alltoallv(
+    const void *sendbuf, size_t dest_count, const int dests[],
+    const size_t sendcounts[], const size_t senddispls[], void *recvbuf,
+    size_t source_count, const int sources[], const size_t recvcounts[],
+    const size_t recvdispls[], rcx_datatype_t datatype, rcx_comm_t *comm);
+RCX_API rcx_status_t rcx_ineighbor_alltoallv(
+    const void *sendbuf, size_t dest_count, const int dests[],
+    const size_t sendcounts[], const size_t senddispls[], void *recvbuf,
+    size_t source_count, const int sources[], const size_t recvcounts[],
+    const size_t recvdispls[], rcx_datatype_t datatype, rcx_comm_t *comm,
+    rcx_request_t **request_p);
+RCX_API rcx_status_t rcx_neighbor_alltoallv_init(
+    const void *sendbuf, size_t dest_count, const int dests[],
+    const size_t sendcounts[], const size_t senddispls[], void *recvbuf,
+    size_t source_count, const int sources[], const size_t recvcounts[],
+    const size_t recvdispls[], rcx_datatype_t datatype, rcx_comm_t *comm,
+    rcx_request_t **request_p);
+
+/*
  * recvbuf[i] = sendbuf[i] of rank 0 op ... op sendbuf[i] of this rank, for
  * count elements. Order levels apply to each rank's result by itself: CANONICAL
  * means that it is the result of an allreduce over ranks 0 to this one, for

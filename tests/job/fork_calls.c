@@ -97,6 +97,14 @@ static void be_called(rcx_request_t *request, rcx_status_t status, void *arg)
     X(rcx_mem_peers, in.h.comm, in.h.memory, &out.memory)                      \
     X(rcx_mem_register, in.h.comm, out.words, sizeof out.words)                \
     X(rcx_mem_deregister, in.h.comm, out.words)                                \
+    X(rcx_neighbor_alltoallv, in.words, 1, &me.rank, in.counts, NULL,          \
+      out.words, 1, &me.rank, in.counts, NULL, RCX_INT, in.h.comm)             \
+    X(rcx_ineighbor_alltoallv, in.words, 1, &me.rank, in.counts, NULL,         \
+      out.words, 1, &me.rank, in.counts, NULL, RCX_INT, in.h.comm,             \
+      &out.request)                                                            \
+    X(rcx_neighbor_alltoallv_init, in.words, 1, &me.rank, in.counts, NULL,     \
+      out.words, 1, &me.rank, in.counts, NULL, RCX_INT, in.h.comm,             \
+      &out.request)                                                            \
     X(rcx_send, in.words, 1, RCX_INT, 0, 0, in.h.comm)                         \
     X(rcx_isend, in.words, 1, RCX_INT, 0, 0, in.h.comm, &out.request)          \
     X(rcx_send_init, in.words, 1, RCX_INT, 0, 0, in.h.comm, &out.request)      \

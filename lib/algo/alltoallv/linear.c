@@ -7,13 +7,21 @@
  *   scratch  none; n in place
  *
  * A rank knows only its own counts, so the cost has p - 1 messages and no
- * volume.
+ * volume. Of ranks that have neighbours it is the only algorithm.
  */
 #include "algo/phase/exchange.h"
 
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     return (struct rcx_cost){.rounds = s->size - 1};
+}
+
+static void build(struct rcx_builder *b, const struct rcx_shape *s)
+{
+    if (s->neighbors)
+        rcx_exchange_neighbors(b, s);
+    else
+        rcx_exchange_linear(b, s);
 }
 
 const struct rcx_algo rcx_alltoallv_linear = {
@@ -24,7 +32,8 @@ const struct rcx_algo rcx_alltoallv_linear = {
                 "pairwise",
     .source = "OCC manual 2005; Thakur, Rabenseifner, Gropp 2005, 4.3",
     .params = rcx_posted_params,
+    .neighbors = true,
     .level = RCX_ORDER_CANONICAL,
     .cost = cost,
-    .build = rcx_exchange_linear,
+    .build = build,
 };

@@ -40,6 +40,46 @@ void rcx_exchange_linear(struct rcx_builder *b, const struct rcx_shape *s)
                   rcx_block(&given, rcx_span_in(s), s->rank));
 }
 
+/* ---- Neighbours ---------------------------------------------------------- */
+
+/* The block of edge i of a list. */
+static struct rcx_span on_edge(const size_t edges[], size_t i,
+                               enum rcx_buffer buffer)
+{
+    const size_t *const edge = &edges[i * RCX_EDGE_NUMBERS];
+
+    return (struct rcx_span){.buffer = buffer,
+                             .offset = edge[RCX_EDGE_START],
+                             .count = edge[RCX_EDGE_COUNT]};
+}
+
+static int peer_on(const size_t edges[], size_t i)
+{
+    return (int)edges[i * RCX_EDGE_NUMBERS + RCX_EDGE_RANK];
+}
+
+void rcx_exchange_neighbors(struct rcx_builder *b, const struct rcx_shape *s)
+{
+    const struct rcx_neighbors *const n = s->neighbors;
+    size_t own = 0; /* the edge from this rank that belongs to the next to it */
+
+    for (size_t i = 0; i < n->froms; i++)
+        if (peer_on(n->from, i) != s->rank)
+            rcx_step_recv(b, peer_on(n->from, i),
+                          on_edge(n->from, i, RCX_BUFFER_OUT));
+    for (size_t i = 0; i < n->tos; i++) {
+        const struct rcx_span block = on_edge(n->to, i, RCX_BUFFER_IN);
+
+        if (peer_on(n->to, i) != s->rank) {
+            rcx_step_send(b, peer_on(n->to, i), block);
+            continue;
+        }
+        while (own < n->froms && peer_on(n->from, own) != s->rank)
+            own++;
+        rcx_step_copy(b, on_edge(n->from, own++, RCX_BUFFER_OUT), block);
+    }
+}
+
 /* ---- Pairwise ------------------------------------------------------------ */
 
 enum { POSTED, PAIRING }; /* parameters; posted.h needs POSTED = 0 */

@@ -13,6 +13,13 @@
 void rcx_exchange_linear(struct rcx_builder *b, const struct rcx_shape *s);
 
 /*
+ * Send every block to its neighbour, and receive those of the neighbours, all
+ * at once: a limit could let ranks wait for each other, as each has an order of
+ * its own. Scratch: none.
+ */
+void rcx_exchange_neighbors(struct rcx_builder *b, const struct rcx_shape *s);
+
+/*
  * The same in steps: in each, a rank sends to one peer and receives from one.
  * Scratch: none. In place, a copy of a block for each posted message; for
  * shift, where the two peers differ, a copy of the operand.

@@ -240,7 +240,8 @@ rcx_status_t rcx_call_look_up(const struct rcx_arguments *a,
     if (rcx_comm_is_failed(a->comm))
         return rcx_comm_refuse(a->comm);
     rcx_log_name_call(log, rcx_call_name(a));
-    status = look_up(a, b, program_p);
+    status = a->neighbors ? rcx_neighbors_look_up(a, b, program_p)
+                          : look_up(a, b, program_p);
     rcx_log_name_call(log, NULL);
     return status;
 }

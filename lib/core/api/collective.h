@@ -24,6 +24,8 @@ struct rcx_arguments {
         *recvdispls; /* the same of what is received, if counts are what is
                         sent */
     bool irregular;
+    const struct rcx_neighbor_lists *neighbors; /* counts and displacements are
+                                                   theirs; NULL: of ranks */
     rcx_datatype_t type;
     rcx_op_t op;
     int root;
@@ -34,9 +36,16 @@ struct rcx_arguments {
 /* The function that was called, without rcx_. */
 static inline const char *rcx_call_name(const struct rcx_arguments *a)
 {
-    return a->vectors ? "allreduce_many"
-                      : rcx_coll_function(a->coll, a->irregular);
+    return a->vectors     ? "allreduce_many"
+           : a->neighbors ? "neighbor_alltoallv"
+                          : rcx_coll_function(a->coll, a->irregular);
 }
+
+/* Ranks that this one sends to, and receives from. */
+struct rcx_neighbor_lists {
+    size_t dest_count, source_count;
+    const int *dests, *sources;
+};
 
 /* Several vectors that are one operand and one result. */
 struct rcx_vectors {
@@ -69,6 +78,11 @@ rcx_status_t rcx_call_place(const struct rcx_arguments *a,
 rcx_status_t rcx_call_look_up(const struct rcx_arguments *a,
                               struct rcx_buffers *b,
                               struct rcx_program **program_p);
+
+/* The same of a call with neighbours. */
+rcx_status_t rcx_neighbors_look_up(const struct rcx_arguments *a,
+                                   struct rcx_buffers *b,
+                                   struct rcx_program **program_p);
 
 /* The program of a call like the one before, for any buffers; NULL: another
  * call, or a special case of these buffers. */

@@ -214,6 +214,7 @@ struct rcx_algo {
     bool is_by_nodes; /* its steps depend on the nodes of the shape */
     bool at_once;     /* works for shapes with at_once: messages contain
                          operands and results, no partial results */
+    bool neighbors;   /* works for shapes with neighbors */
     bool (*fits)(const struct rcx_shape *s); /* whether it works for a shape;
                                                 NULL: for every shape */
     rcx_order_t level; /* order level for all shapes, unless order is set */
@@ -307,7 +308,8 @@ const char *rcx_order_name(rcx_order_t order);
 static inline bool rcx_algo_fits(const struct rcx_algo *a,
                                  const struct rcx_shape *s)
 {
-    return (a->at_once || !s->at_once) && (!a->fits || a->fits(s));
+    return (a->at_once || !s->at_once) && (a->neighbors || !s->neighbors) &&
+           (!a->fits || a->fits(s));
 }
 /* Whether some algorithm combines all operands of a result at once. */
 bool rcx_algo_any_at_once(enum rcx_coll coll);

@@ -71,6 +71,24 @@ struct rcx_places {
     size_t reach;         /* largest end of a block */
 };
 
+/*
+ * The neighbours of a rank that exchanges blocks with some ranks only: edges
+ * that it sends over, and edges that it receives over. An edge is three
+ * numbers: a rank, the start of a block, and its count. A rank may be on
+ * several edges, and be this rank; the k-th edge to a rank belongs to the k-th
+ * edge from this one there.
+ */
+enum { RCX_EDGE_RANK, RCX_EDGE_START, RCX_EDGE_COUNT, RCX_EDGE_NUMBERS };
+struct rcx_neighbors {
+    const size_t *to, *from;
+    size_t tos, froms;          /* edges */
+    size_t in_reach, out_reach; /* largest ends of a block */
+};
+
+/* The neighbours of lists of so many numbers. */
+struct rcx_neighbors rcx_neighbors_of(const size_t to[], size_t to_numbers,
+                                      const size_t from[], size_t from_numbers);
+
 /* The input of an algorithm. An algorithm never sees in_places and out_places;
  * a frame translates blocks to them. */
 struct rcx_shape {
@@ -86,6 +104,9 @@ struct rcx_shape {
     const size_t *passing; /* lengths of all blocks that this rank receives, in
                               transit and its own, in the algorithm's order;
                               NULL: all blocks are equal */
+    const struct rcx_neighbors *neighbors;   /* alltoallv: these are all blocks;
+                                              NULL: there is one for each
+                                              rank */
     struct rcx_places in_places, out_places; /* positions of the blocks in IN,
                                                 and in OUT */
     size_t elem_bytes;

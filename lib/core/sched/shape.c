@@ -27,13 +27,41 @@ size_t rcx_shape_out_count(const struct rcx_shape *s)
                      : count_of(s, rcx_colls[s->coll].gets);
 }
 
+static size_t reach_of(const size_t edges[], size_t numbers)
+{
+    size_t reach = 0;
+
+    for (size_t i = 0; i < numbers; i += RCX_EDGE_NUMBERS) {
+        const size_t end =
+            edges[i + RCX_EDGE_START] + edges[i + RCX_EDGE_COUNT];
+
+        reach = end > reach ? end : reach;
+    }
+    return reach;
+}
+
+struct rcx_neighbors rcx_neighbors_of(const size_t to[], size_t to_numbers,
+                                      const size_t from[], size_t from_numbers)
+{
+    return (struct rcx_neighbors){.to = to,
+                                  .from = from,
+                                  .tos = to_numbers / RCX_EDGE_NUMBERS,
+                                  .froms = from_numbers / RCX_EDGE_NUMBERS,
+                                  .in_reach = reach_of(to, to_numbers),
+                                  .out_reach = reach_of(from, from_numbers)};
+}
+
 size_t rcx_shape_in_reach(const struct rcx_shape *s)
 {
+    if (s->neighbors)
+        return s->neighbors->in_reach;
     return s->in_places.starts ? s->in_places.reach : rcx_shape_in_count(s);
 }
 
 size_t rcx_shape_out_reach(const struct rcx_shape *s)
 {
+    if (s->neighbors)
+        return s->neighbors->out_reach;
     return s->out_places.starts ? s->out_places.reach : rcx_shape_out_count(s);
 }
 

@@ -13,6 +13,9 @@ enum rcx_call_list {
     RCX_CALL_OUT_PLACES, /* behind the other */
     RCX_CALL_PASSING,    /* blocks in transit, as in a shape; NULL: none, or a
                          first step tells */
+    RCX_CALL_TO, /* edges to neighbours, and from them, as in a shape: these
+                    two alone */
+    RCX_CALL_FROM,
     RCX_CALL_LISTS
 };
 
@@ -45,13 +48,21 @@ struct rcx_call {
     int root;
     size_t count;                        /* of the whole vector */
     size_t passing;                      /* entries of that list */
+    size_t to, from;                     /* entries of those lists */
     const size_t *lists[RCX_CALL_LISTS]; /* of irregular calls; else NULL */
 };
 _Static_assert(sizeof(uint32_t) == 3 * sizeof(uint8_t) + sizeof(bool),
                "kind is the four, and nothing else");
 
+static inline bool rcx_call_has_neighbors(const struct rcx_call *call)
+{
+    return call->lists[RCX_CALL_TO];
+}
+
 static inline const char *rcx_call_function(const struct rcx_call *call)
 {
+    if (rcx_call_has_neighbors(call))
+        return "neighbor_alltoallv";
     return rcx_coll_function((enum rcx_coll)call->coll, call->irregular);
 }
 
@@ -82,7 +93,12 @@ size_t rcx_call_entries(const struct rcx_call *call, int size);
 static inline size_t rcx_call_length(const struct rcx_call *call, int list,
                                      int size)
 {
-    return list == RCX_CALL_PASSING ? call->passing : (size_t)size;
+    switch (list) {
+    case RCX_CALL_PASSING: return call->passing;
+    case RCX_CALL_TO: return call->to;
+    case RCX_CALL_FROM: return call->from;
+    default: return (size_t)size;
+    }
 }
 
 static inline bool rcx_call_is_users(const struct rcx_call *call)

@@ -88,6 +88,7 @@ struct rcx_program {
     struct rcx_program *newer, *older; /* by last use */
     char text[128];                    /* the method, for messages */
     const size_t *displs, *gotten;     /* starts of blocks of irregular calls */
+    struct rcx_neighbors neighbors;    /* of a call that has some */
     size_t numbers[];                  /* the call's lists, and these */
 };
 

@@ -4,6 +4,7 @@
  */
 #include "core/run/plan/check.h"
 
+#include "core/base/hash.h"
 #include "core/op/types.h"
 #include "core/sched/coll.h"
 
@@ -15,7 +16,10 @@ static void compare(struct rcx_check_record *dst,
 {
     const bool keeps_right =
         !left->value[RCX_CHECK_SAME] && right->value[RCX_CHECK_SAME];
+    const uint64_t balance = left->balance + right->balance;
     struct rcx_check_record r = keeps_right ? *right : *left;
+
+    r.balance = balance;
 
     for (int i = 1; i < RCX_CHECK_FIELDS && !r.value[RCX_CHECK_SAME]; i++) {
         if (left->value[i] == right->value[i])
@@ -46,6 +50,34 @@ struct rcx_combine rcx_check_combine(void)
                     .elem_bytes = sizeof(struct rcx_check_record)},
         .exact = true,
         .fingerprint = UINT32_MAX};
+}
+
+/* A number for the k-th block from one rank to another. */
+static uint64_t hash_edge(size_t from, size_t to, uint64_t k, size_t count)
+{
+    return rcx_hash(rcx_hash(rcx_hash(from, to), k), count);
+}
+
+uint64_t rcx_check_balance(const struct rcx_neighbors *n, int rank)
+{
+    const size_t *const lists[] = {n->to, n->from};
+    const size_t ends[] = {n->tos * RCX_EDGE_NUMBERS,
+                           n->froms * RCX_EDGE_NUMBERS};
+    const size_t own = (size_t)rank;
+    uint64_t sum = 0;
+
+    for (int side = 0; side < 2; side++)
+        for (size_t i = 0; i < ends[side]; i += RCX_EDGE_NUMBERS) {
+            const size_t *const edge = lists[side] + i;
+            uint64_t k = 0;
+
+            for (size_t j = 0; j < i; j += RCX_EDGE_NUMBERS)
+                k += lists[side][j] == edge[RCX_EDGE_RANK];
+            sum += side == 0
+                       ? hash_edge(own, edge[0], k, edge[RCX_EDGE_COUNT])
+                       : -hash_edge(edge[0], own, k, edge[RCX_EDGE_COUNT]);
+        }
+    return sum;
 }
 
 /* Print a value as the user knows it. */

@@ -28,6 +28,8 @@ struct rcx_check_record {
     int64_t other;               /* its value on other_rank */
     int32_t rank;
     int32_t other_rank;
+    uint64_t balance; /* sum over all ranks: 0 if neighbours send what they
+                         receive */
 };
 
 _Static_assert(sizeof(struct rcx_check_record) <= RCX_EXEC_OWN_BYTES,
@@ -36,6 +38,9 @@ _Static_assert(sizeof(struct rcx_check_record) <= RCX_EXEC_OWN_BYTES,
 /* Type and op of the allreduce of records. Not for users. */
 enum { RCX_TYPE_CHECK = -1, RCX_OP_CHECK = -1 };
 struct rcx_combine rcx_check_combine(void);
+
+/* What a rank adds to the balance. */
+uint64_t rcx_check_balance(const struct rcx_neighbors *n, int rank);
 
 /* "count is 10 on rank 0 and 12 on rank 3" */
 void rcx_check_print(const struct rcx_check_record *r, char *text,

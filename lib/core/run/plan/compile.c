@@ -57,6 +57,10 @@ static void fill_numbers(struct rcx_program *e, int size)
         e->call.lists[k] = at;
         at += n;
     }
+    if (rcx_call_has_neighbors(&e->call))
+        e->neighbors =
+            rcx_neighbors_of(e->call.lists[RCX_CALL_TO], e->call.to,
+                             e->call.lists[RCX_CALL_FROM], e->call.from);
     e->displs = fill_starts(&at, e->call.lists[RCX_CALL_COUNTS], size);
     e->gotten = fill_starts(&at, e->call.lists[RCX_CALL_GOTTEN], size);
 }
@@ -101,6 +105,7 @@ static struct rcx_shape shape_of(const struct rcx_comm *comm,
         .displs = e->displs,
         .gotten = e->gotten,
         .passing = lists[RCX_CALL_PASSING],
+        .neighbors = rcx_call_has_neighbors(call) ? &e->neighbors : NULL,
         .in_places = places_of(in ? lists[RCX_CALL_IN_PLACES] : NULL,
                                lists[RCX_CALL_COUNTS], comm->size),
         .out_places = places_of(out ? lists[RCX_CALL_OUT_PLACES] : NULL,
@@ -351,6 +356,7 @@ static uint32_t fingerprint(const struct rcx_program *e)
 {
     uint64_t hash = rcx_hash((uint64_t)e->call.coll, rcx_call_told(&e->call));
 
+    hash = rcx_hash(hash, rcx_call_has_neighbors(&e->call));
     hash = rcx_hash(hash, e->combine.fingerprint);
     return (uint32_t)(rcx_hash(hash, (uint32_t)e->call.root) >> 32);
 }
@@ -399,7 +405,7 @@ static struct rcx_method_spec forced_of(const struct rcx_config *config,
 {
     struct rcx_method_spec spec = config->spec[call->coll];
 
-    if (call->role >= RCX_CALL_NUMBERS)
+    if (call->role >= RCX_CALL_NUMBERS || rcx_call_has_neighbors(call))
         spec.preferred = true;
     else if (call->role == RCX_CALL_OWN || call->role == RCX_CALL_RANGES)
         spec = rcx_method_any;

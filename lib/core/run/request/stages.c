@@ -128,6 +128,8 @@ static struct rcx_check_record record_of(const struct rcx_request *r)
     record.value[RCX_CHECK_OP] =
         rcx_op_predefined(call->op) ? call->op : -(int64_t)c->op_flags - 1;
     record.value[RCX_CHECK_ROOT] = call->root;
+    if (rcx_call_has_neighbors(call))
+        record.balance = rcx_check_balance(&r->program->neighbors, comm->rank);
     return record;
 }
 
@@ -140,16 +142,22 @@ static void report_mismatch(struct rcx_request *r,
     char call[RCX_CALL_TEXT], text[RCX_REASON_TEXT];
     int used;
 
-    if (check->value[RCX_CHECK_SAME] == RCX_CHECK_SAME)
+    const bool is_same = check->value[RCX_CHECK_SAME] == RCX_CHECK_SAME;
+
+    if (is_same && check->balance == 0)
         return;
     used = snprintf(text, sizeof text, "%s: ", rcx_request_print(r, call));
-    rcx_check_print(check, text + used, sizeof text - (size_t)used);
+    if (is_same)
+        snprintf(text + used, sizeof text - (size_t)used,
+                 "what some ranks send is not what their neighbours receive");
+    else
+        rcx_check_print(check, text + used, sizeof text - (size_t)used);
     r->status = RCX_ERR_MISMATCH;
     rcx_seq_window_return(&r->comm->window, r);
     if (check->value[RCX_CHECK_SAME] == RCX_CHECK_NUMBER)
         rcx_comm_fail_local(r->comm, RCX_ERR_MISMATCH, ranks, 2, text);
     else
-        rcx_comm_reject_call(r->comm, ranks, 2, text);
+        rcx_comm_reject_call(r->comm, ranks, is_same ? 0 : 2, text);
 }
 
 /* ---- The epilogue: whether a user-defined op failed on any rank ---------- */

@@ -19,10 +19,12 @@ static thread_local std::string logged;
 
 static void log_line(rcx_log_level_t level, const char *text, void *)
 {
-    if (level == RCX_LOG_ERROR)
+    if (level == RCX_LOG_ERROR) {
         logged = text;
-    else if (level == RCX_LOG_WARN)
+        FlightRecorder::get().look_later();
+    } else if (level == RCX_LOG_WARN) {
         TORCH_WARN("rcx: ", text);
+    }
 }
 
 std::string describe(rcx_status_t status, rcx_comm_t *comm)

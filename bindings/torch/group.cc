@@ -7,6 +7,7 @@
 #include <c10/util/irange.h>
 #include <pybind11/pybind11.h>
 
+#include <cstring>
 #include <numeric>
 #include <thread>
 
@@ -45,10 +46,15 @@ Group::~Group()
     }
 }
 
+/* Titles are "rcx:" and mostly NCCL's names. */
 Operation Group::begin(OpType type, const char *title,
                        milliseconds timeout) const
 {
-    return {type, title, timeout == c10d::kUnsetTimeout ? timeout_ : timeout};
+    Operation operation{type, title,
+                        timeout == c10d::kUnsetTimeout ? timeout_ : timeout};
+
+    operation.recorded.name = title + strlen("rcx:");
+    return operation;
 }
 
 /* Begin an operation on one tensor, which is its result. */
@@ -87,6 +93,7 @@ Group::WorkPtr Group::broadcast(Tensors &tensors,
     const int root = static_cast<int>(options.rootRank);
 
     root_is_rank(root, getSize());
+    operation.record(tensors, tensors);
     const at::Tensor t = getRank() == root ? operation.read(tensors[0])
                                            : operation.write(tensors[0]);
     operation.starts.push_back([=](rcx_comm_t *comm, rcx_request_t **request) {
@@ -131,6 +138,7 @@ Group::WorkPtr Group::allreduce_sparse(Tensor &tensor,
                                        at::cat(all_values[0]), tensor.sizes())
                      .coalesce());
     operation.results = {tensor};
+    operation.recorded.name = nullptr; /* its steps are recorded */
     return start_message(std::move(operation));
 }
 
@@ -145,6 +153,7 @@ Group::WorkPtr Group::allreduce(Tensors &tensors,
     const rcx_op_t op = op_of(options.reduceOp, tensors[0]);
     const at::Tensor t = operation.update(tensors[0]);
 
+    operation.record(tensors, tensors);
     operation.starts.push_back([=](rcx_comm_t *comm, rcx_request_t **request) {
         return rcx_iallreduce(RCX_IN_PLACE, t.data_ptr(), t.numel(),
                               datatype_of(t), op, comm, request);
@@ -169,6 +178,8 @@ Group::allreduce_coalesced(Tensors &tensors,
         counts.push_back(t.numel());
     }
     operation.results = tensors;
+    operation.record(tensors, tensors);
+    operation.recorded.name = "allreduce_coalesced";
     operation.starts.push_back([=, type = datatype_of(tensors[0]),
                                 op = op_of(options.reduceOp, tensors[0])](
                                    rcx_comm_t *comm, rcx_request_t **request) {
@@ -189,6 +200,7 @@ Group::WorkPtr Group::reduce(Tensors &tensors,
 
     root_is_rank(root, getSize());
     const bool is_root = getRank() == root;
+    operation.record(tensors, tensors);
     const at::Tensor t =
         is_root ? operation.update(tensors[0]) : operation.read(tensors[0]);
     operation.starts.push_back([=](rcx_comm_t *comm, rcx_request_t **request) {
@@ -224,6 +236,7 @@ Group::WorkPtr Group::allgather(Lists &outputs, Tensors &inputs,
         of_all(only(outputs, "list of outputs"), getSize(), "outputs");
     for (const auto &t : operation.results)
         same_type(t, input);
+    operation.record(inputs, {}, getSize());
     operation.starts.push_back(
         allgather_of(operation, input, operation.results));
     return start(std::move(operation));
@@ -248,6 +261,8 @@ Group::WorkPtr Group::allgather_coalesced(Lists &outputs, Tensors &inputs,
         }
         operation.starts.push_back(allgather_of(operation, inputs[i], column));
     }
+    operation.record(inputs, {}, getSize());
+    operation.recorded.name = "all_gather_into_tensor_coalesced";
     return start(std::move(operation));
 }
 
@@ -273,6 +288,7 @@ Group::WorkPtr Group::_allgather_base(Tensor &output, Tensor &input,
         begin(OpType::_ALLGATHER_BASE, "rcx:_all_gather_base", options.timeout);
 
     operation.results = {output};
+    operation.record({input}, {output});
     operation.starts.push_back(
         allgather_into(operation, output, input, getSize()));
     return start(std::move(operation));
@@ -295,6 +311,7 @@ Group::WorkPtr Group::gather(Lists &outputs, Tensors &inputs,
     for (const auto &t : operation.results)
         TORCH_CHECK(t.nbytes() == input.nbytes(), "rcx: an output of ",
                     t.nbytes(), " bytes for an input of ", input.nbytes());
+    operation.record(inputs, operation.results);
     operation.starts.push_back(
         [in = operation.read(input),
          counts = std::vector<size_t>(getSize(), input.nbytes()),
@@ -325,6 +342,7 @@ Group::WorkPtr Group::scatter(Tensors &outputs, Lists &inputs,
         TORCH_CHECK(t.nbytes() == outputs[0].nbytes(), "rcx: an input of ",
                     t.nbytes(), " bytes for an output of ",
                     outputs[0].nbytes());
+    operation.record(parts, outputs);
     operation.starts.push_back(
         [out = operation.write(outputs[0]),
          counts = std::vector<size_t>(getSize(), outputs[0].nbytes()),
@@ -355,6 +373,7 @@ Group::WorkPtr Group::reduce_scatter(Tensors &outputs, Lists &inputs,
     TORCH_CHECK(counts[getRank()] == static_cast<size_t>(outputs[0].numel()),
                 "rcx: output has ", outputs[0].numel(),
                 " elements, the input of this rank ", counts[getRank()]);
+    operation.record(parts, outputs);
     const Tensor in = operation.read(packed(parts));
     operation.starts.push_back([=, out = operation.write(outputs[0])](
                                    rcx_comm_t *comm, rcx_request_t **request) {
@@ -391,6 +410,7 @@ Group::_reduce_scatter_base(Tensor &output, Tensor &input,
                                 "rcx:_reduce_scatter_base", options.timeout);
 
     operation.results = {output};
+    operation.record({input}, {output});
     operation.starts.push_back(reduce_scatter_from(operation, options.reduceOp,
                                                    output, input, getSize()));
     return start(std::move(operation));
@@ -434,6 +454,7 @@ Group::WorkPtr Group::alltoall_base(Tensor &output, Tensor &input,
                 "rcx: input has ", input.nbytes(), " bytes, output ",
                 output.nbytes(), ": must be equal without split sizes");
     operation.results = {output};
+    operation.record({input}, {output});
     operation.starts.push_back([=, in = operation.read(input),
                                 out = operation.write(output)](
                                    rcx_comm_t *comm, rcx_request_t **request) {
@@ -454,6 +475,7 @@ Group::WorkPtr Group::alltoall(Tensors &outputs, Tensors &inputs,
 
     operation.results = of_all(outputs, getSize(), "outputs");
     of_all(inputs, getSize(), "inputs");
+    operation.record(inputs, outputs);
     operation.starts.push_back([in = Blocks(read_each(operation, inputs)),
                                 out = Blocks(write_each(operation, outputs))](
                                    rcx_comm_t *comm, rcx_request_t **request) {
@@ -471,6 +493,7 @@ Group::WorkPtr Group::send(Tensors &tensors, int to, int tag)
     Operation operation =
         one(OpType::SEND, "rcx:send", c10d::kUnsetTimeout, tensors);
 
+    operation.record_message(tensors, true, to);
     operation.starts.push_back([=, t = operation.read(tensors[0])](
                                    rcx_comm_t *comm, rcx_request_t **request) {
         return rcx_isend(t.data_ptr(), t.nbytes(), RCX_BYTE, to, tag, comm,
@@ -493,6 +516,7 @@ Group::WorkPtr Group::recv(Tensors &tensors, int from, int tag)
     Operation operation =
         one(OpType::RECV, "rcx:recv", c10d::kUnsetTimeout, tensors);
 
+    operation.record_message(tensors, false, from);
     operation.starts.push_back(receive(operation, from, tag));
     return start_message(std::move(operation));
 }
@@ -502,6 +526,7 @@ Group::WorkPtr Group::recvAnysource(Tensors &tensors, int tag)
     Operation operation = one(OpType::RECVANYSOURCE, "rcx:recvAnySource",
                               c10d::kUnsetTimeout, tensors);
 
+    operation.record_message(tensors, false, -1);
     operation.starts.push_back(receive(operation, RCX_ANY_SOURCE, tag));
     return start_message(std::move(operation));
 }
@@ -511,6 +536,7 @@ Group::WorkPtr Group::barrier(const c10d::BarrierOptions &options)
     Operation operation =
         begin(OpType::BARRIER, "rcx:barrier", options.timeout);
 
+    operation.recorded.name = "all_reduce_barrier";
     operation.starts.push_back(rcx_ibarrier);
     return start(std::move(operation));
 }
@@ -529,6 +555,7 @@ Group::allgather_into_tensor_coalesced(Tensors &outputs, Tensors &inputs,
     TORCH_CHECK(outputs.size() == inputs.size(), "rcx: ", outputs.size(),
                 " outputs for ", inputs.size(), " inputs");
     operation.results = outputs;
+    operation.record(inputs, outputs);
     for (const auto i : c10::irange(inputs.size()))
         operation.starts.push_back(
             allgather_into(operation, outputs[i], inputs[i], getSize()));
@@ -546,6 +573,7 @@ Group::WorkPtr Group::reduce_scatter_tensor_coalesced(
     TORCH_CHECK(outputs.size() == inputs.size(), "rcx: ", outputs.size(),
                 " outputs for ", inputs.size(), " inputs");
     operation.results = outputs;
+    operation.record(inputs, outputs);
     for (const auto i : c10::irange(inputs.size()))
         operation.starts.push_back(reduce_scatter_from(
             operation, options.reduceOp, outputs[i], inputs[i], getSize()));

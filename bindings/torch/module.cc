@@ -10,6 +10,8 @@
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/utils/pybind.h>
 
+#include <numeric>
+
 namespace rcx_torch
 {
 
@@ -173,6 +175,16 @@ static bool is_deferred(const pybind11::object &options)
 }
 #endif
 
+/* Ranks of the world; ranks: empty: all of comm. */
+static std::vector<int> ranks_of(const Comm &comm, std::vector<int> ranks)
+{
+    if (ranks.empty()) {
+        ranks.resize(rcx_comm_size(comm.handle()));
+        std::iota(ranks.begin(), ranks.end(), 0);
+    }
+    return ranks;
+}
+
 /* Create a process group. A group of some ranks is a communicator in that of
  * the world's. The world's group, and a group without it, are made by
  * whole(). */
@@ -196,6 +208,8 @@ create(const c10d::DistributedBackendOptions &options,
         comm = parent ? Comm::of_ranks(*parent, ranks, options.group_id)
                       : whole(options, timeout);
     }
+    if (comm)
+        comm->record_as(options.group_id, ranks_of(*comm, ranks));
     auto group = c10::make_intrusive<Group>(
         comm, comm ? rcx_comm_rank(comm->handle()) : options.group_rank,
         comm ? rcx_comm_size(comm->handle()) : options.group_size, timeout);
@@ -213,6 +227,15 @@ PYBIND11_MODULE(_C, m)
     m.def("create", create);
     m.def("version", rcx_version);
     add_direct(m);
+    m.def(
+        "dump_flight_recorder",
+        [](const std::string &prefix) {
+            return FlightRecorder::get().write(prefix);
+        },
+        released());
+    m.def(
+        "flight_recorder_json", [] { return FlightRecorder::get().dump(true); },
+        released());
     py::register_exception<Excluded>(m, "ExcludedError", PyExc_RuntimeError);
     py::class_<Job>(m, "Job")
         .def_static("over_pmix", &Job::over_pmix, released())

@@ -137,4 +137,72 @@ void root_is_rank(int64_t root, int size)
                 " is not a rank of a group of size ", size);
 }
 
+/* ---- The flight recorder ------------------------------------------------- */
+
+/* blocks: so many of t behind each other; 0: t. */
+static Shape shape_of(const at::Tensor &t, int64_t blocks = 0)
+{
+    Shape shape{t.scalar_type(), {}};
+
+    if (blocks > 0)
+        shape.sizes.push_back(blocks);
+    shape.sizes.append(t.sizes().begin(), t.sizes().end());
+    return shape;
+}
+
+static Shapes shapes_of(const std::vector<at::Tensor> &tensors, int64_t blocks)
+{
+    Shapes shapes;
+
+    for (const auto &t : tensors)
+        shapes.push_back(shape_of(t, blocks));
+    return shapes;
+}
+
+/* A list of equal tensors as one tensor; others as one row of elements. */
+static Shapes packed_shape(const std::vector<at::Tensor> &parts)
+{
+    const auto n = static_cast<int64_t>(parts.size());
+    int64_t elements = 0;
+    bool are_equal = true;
+
+    for (const auto &t : parts) {
+        elements += t.numel();
+        are_equal = are_equal && t.sizes() == parts[0].sizes();
+    }
+    if (are_equal)
+        return {shape_of(parts[0], n)};
+    return {Shape{parts[0].scalar_type(), {elements}}};
+}
+
+void Operation::record(const std::vector<at::Tensor> &inputs,
+                       const std::vector<at::Tensor> &outputs, int64_t blocks)
+{
+    const bool is_of_blocks =
+        type == c10d::OpType::REDUCE_SCATTER || type == c10d::OpType::ALLTOALL;
+
+    if (!FlightRecorder::get().is_on())
+        return;
+    recorded.inputs =
+        is_of_blocks ? packed_shape(inputs) : shapes_of(inputs, 0);
+    recorded.outputs = blocks > 0 ? shapes_of(inputs, blocks)
+                       : type == c10d::OpType::ALLTOALL ? packed_shape(outputs)
+                                                        : shapes_of(outputs, 0);
+    /* PyTorch's analyser compares types also where a rank has no tensor */
+    if (recorded.inputs.empty() && !recorded.outputs.empty())
+        recorded.inputs = {Shape{recorded.outputs[0].type, {0}}};
+    if (recorded.outputs.empty() && !recorded.inputs.empty())
+        recorded.outputs = {Shape{recorded.inputs[0].type, {0}}};
+}
+
+void Operation::record_message(const std::vector<at::Tensor> &tensors,
+                               bool sends, int peer)
+{
+    record(tensors, tensors);
+    recorded.is_message = true;
+    recorded.sends = sends;
+    recorded.peer = peer;
+    recorded.name = sends ? "send" : "recv";
+}
+
 } // namespace rcx_torch

@@ -11,6 +11,8 @@
 #ifndef RCX_BINDINGS_TORCH_RCX_TORCH_H
 #define RCX_BINDINGS_TORCH_RCX_TORCH_H
 
+#include "flight_recorder.h"
+
 #include <rcx/rcx.h>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
@@ -133,6 +135,17 @@ struct Operation {
     /* tensors that are not contiguous, each with its contiguous copy */
     std::vector<std::pair<at::Tensor, at::Tensor>> copies = {};
 
+    /* for the flight recorder */
+    Recorded recorded = {};
+
+    /* Describe the operands for the flight recorder. blocks: each output is so
+     * many inputs, and outputs is not used; 0: outputs are. record_message():
+     * peer -1: any. */
+    void record(const std::vector<at::Tensor> &inputs,
+                const std::vector<at::Tensor> &outputs, int64_t blocks = 0);
+    void record_message(const std::vector<at::Tensor> &tensors, bool sends,
+                        int peer);
+
     /* Return t, or a contiguous copy, to be read, written, or both. */
     at::Tensor read(const at::Tensor &t);
     at::Tensor write(const at::Tensor &t);
@@ -172,10 +185,12 @@ class Work : public c10d::Work
     void abort() override;
     c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
 
-    /* For Comm only. start(): start the operation. listen(): set the callbacks
+    /* For Comm only. record(): in the flight recorder, as one of this group.
+     * start(): start the operation. listen(): set the callbacks
      * of its requests. release(): free its requests and tensors if it is over
      * and no thread waits for it; otherwise return false. end(): wait until it
      * is over, and release it. */
+    void record(size_t group);
     void start(rcx_comm_t *comm);
     void listen();
     bool release(Context &context);
@@ -201,6 +216,7 @@ class Work : public c10d::Work
     std::atomic<bool> over_{false};
     std::mutex future_lock_; /* protects has_hooks_ */
     bool has_hooks_ = false;
+    std::optional<uint64_t> recorded_; /* in the flight recorder */
     c10::intrusive_ptr<c10::ivalue::Future> future_;
 };
 
@@ -249,6 +265,9 @@ class Comm : public std::enable_shared_from_this<Comm>
     std::vector<int> failed() const;
     /* From now on this is the communicator of the world's group. */
     void become_world();
+    /* Operations are recorded as those of the group of this name. ranks: of the
+     * world. */
+    void record_as(const std::string &name, const std::vector<int> &ranks);
     Context &context() const
     {
         return *context_;
@@ -268,7 +287,8 @@ class Comm : public std::enable_shared_from_this<Comm>
     rcx_comm_t *handle_;
     bool owned_;
     bool is_world_ = false;
-    std::mutex starting_; /* held while an operation is started */
+    std::optional<size_t> recorded_; /* its group in the flight recorder */
+    std::mutex starting_;            /* held while an operation is started */
     std::list<c10::intrusive_ptr<Work>> under_way_;
 };
 

@@ -114,6 +114,13 @@ Work::Work(Operation operation, const std::shared_ptr<Comm> &comm, int rank)
 
 Work::~Work() = default;
 
+void Work::record(size_t group)
+{
+    if (operation_.recorded.name)
+        recorded_ = FlightRecorder::get().begin(
+            group, std::move(operation_.recorded), operation_.timeout);
+}
+
 void Work::start(rcx_comm_t *comm)
 {
     handle_ = comm;
@@ -148,6 +155,7 @@ void Work::done(rcx_request_t *request, rcx_status_t status, void *arg)
         const std::lock_guard<std::mutex> lock(work->error_lock_);
         if (work->error_.empty())
             work->error_ = describe(status, work->handle_);
+        FlightRecorder::get().failed(work->handle_);
     } else if (work->operation_.type == c10d::OpType::RECVANYSOURCE &&
                rcx_request_recv_info(request, &info) == RCX_OK) {
         work->source_ = info.source;
@@ -193,6 +201,8 @@ void Work::complete() noexcept
 {
     std::exception_ptr error;
 
+    if (recorded_)
+        FlightRecorder::get().end(*recorded_, error_.empty(), source_);
     try {
         const at::NoGradGuard no_grad;
         if (!error_.empty())
@@ -471,6 +481,8 @@ c10::intrusive_ptr<Work> Comm::start(Operation operation)
             [&](const auto &other) { return other->release(*context_); });
         under_way_.push_back(work);
         check(rcx_comm_set_timeout(handle_, nanoseconds(timeout)));
+        if (recorded_)
+            work->record(*recorded_);
         work->start(handle_);
     }
     work->listen();
@@ -487,6 +499,14 @@ void Comm::become_world()
     is_world_ = true;
 }
 
+void Comm::record_as(const std::string &name, const std::vector<int> &ranks)
+{
+    FlightRecorder &recorder = FlightRecorder::get();
+
+    if (recorder.is_on())
+        recorded_ = recorder.add_group(handle_, name, ranks, is_world_);
+}
+
 /* After a shrink the world's group has a communicator of its own, and RCX's
  * world has failed, so rcx_finalize() does not wait for the ranks that live. */
 Comm::~Comm()
@@ -494,6 +514,8 @@ Comm::~Comm()
     for (auto &work : under_way_)
         work->end(*context_);
     context_->remove(handle_);
+    if (recorded_)
+        FlightRecorder::get().remove_group(handle_);
     if (!owned_)
         return;
     if (is_world_) {

@@ -9,6 +9,7 @@ With "rcx://", processes find each other through the PMIx server of their launch
 address, port or RANK is needed.
 
 `all_reduce_()` sums tensors without torch.distributed, with the latency of RCX in C.
+`dump_flight_recorder()` writes the last operations for PyTorch's analyser of hangs.
 
 After a failure, `shrink()` goes on with the processes that live, and `reconfigure()` with
 other processes.
@@ -27,11 +28,12 @@ from torch.distributed.rendezvous import register_rendezvous_handler
 from . import _C
 from ._C import ExcludedError
 from ._direct import Comm, all_reduce_, empty, finalize, init
+from ._flight_recorder import dump_flight_recorder, flight_recorder_json
 from ._recovery import abort, agree, failed, new_store, reconfigure, shrink
 
 __version__: str = _C.version()
-__all__ = ["Comm", "ExcludedError", "abort", "agree", "all_reduce_", "empty", "failed", "finalize",
-           "init", "reconfigure", "shrink"]
+__all__ = ["Comm", "ExcludedError", "abort", "agree", "all_reduce_", "dump_flight_recorder", "empty",
+           "failed", "finalize", "flight_recorder_json", "init", "reconfigure", "shrink"]
 
 
 def _rendezvous(

@@ -78,6 +78,36 @@ ok $? "calls that do not match are an exception on all ranks"
 run 0 "$rcxrun" -n 2 "$python" "$here/ends.py" loader && [ "$(grep -cx 'loaded' "$out")" -eq 2 ]
 ok $? "data loaders fork beside it"
 
+# --- the flight recorder ---
+
+# analysed CASE EXPECTED: PyTorch's analyser finds EXPECTED, and nothing for "", in the dumps of CASE
+fr_trace=${RCX_FR_TRACE:-}
+analysed() {
+    [ -n "$fr_trace" ] || return 0
+    local root=${fr_trace%/tools/flight_recorder/fr_trace.py}
+    PYTHONPATH=${root%/torch/distributed/flight_recorder/fr_trace.py} run 0 "$python" "$fr_trace" "$scratch/$1" -p rank_ \
+        && if [ -n "$2" ]; then grep -qE "$2" "$err"; else ! grep -qE 'missing ranks|Culprit' "$err"; fi
+}
+# recorded CASE EXPECTED SENTENCE [OPTION...]: the dumps of a case
+recorded() {
+    mkdir "$scratch/$1"
+    run 0 "$rcxrun" -n 3 -x "TORCH_FR_DUMP_TEMP_FILE=$scratch/$1/rank_" "${@:4}" "$python" "$here/flight.py" "$1" \
+        "$scratch/$1/rank_" && run 0 "$python" "$here/flight.py" check "$scratch/$1/rank_" "$1" && analysed "$1" "$2"
+    ok $? "the flight recorder: $3${fr_trace:+, which PyTorch\'s analyser finds}"
+}
+recorded healthy '' "dumps of a job in which all is well"
+recorded missing 'missing ranks: \{2\}' "a rank does not make a call, and writes its dump all the same"
+recorded mismatch 'COLLECTIVE_TYPE_MISMATCH' "a rank makes another call" -x RCX_CHECK=full
+mkdir "$scratch/functions"
+run 0 "$rcxrun" -n 3 "$python" "$here/flight.py" functions "$scratch/functions/rank_" \
+    && run 0 "$python" "$here/flight.py" check "$scratch/functions/rank_" functions
+ok $? "the flight recorder: every function has NCCL's name and shapes"
+for size in 0 2; do
+    TORCH_FR_BUFFER_SIZE=$size run 0 "$rcxrun" -n 3 "$python" "$here/flight.py" off "$scratch/off" \
+        && [ "$(cat "$out" "$err" | grep -o 'off done' | wc -l)" -eq 3 ]
+    ok $? "the flight recorder keeps TORCH_FR_BUFFER_SIZE=$size operations"
+done
+
 # --- the store of the world ---
 
 cases=(reset killed)

@@ -156,6 +156,7 @@ diff installed - >"$out" <<END
 ./usr/local/bin/rcx_info
 ./usr/local/bin/rcx_perf
 ./usr/local/bin/rcx_sim
+./usr/local/bin/rcx_top
 ./usr/local/bin/rcx_trace
 ./usr/local/bin/rcx_tune
 ./usr/local/bin/rcxrun

@@ -106,6 +106,15 @@ static bool is_unused(int dir, const char *name)
     return unused;
 }
 
+/* Whether it is the page for rcx_top of a rank: rcx_top.JOB.RANK.PID.NUMBER. A
+ * rank removes it in rcx_finalize(). */
+static bool is_status_page(const char *name)
+{
+    int pid;
+
+    return sscanf(name, "rcx_top.%*u.%*d.%d.", &pid) == 1 && is_of_job(pid);
+}
+
 /* UCX unlinks its POSIX objects right after their creation, unless
  * UCX_POSIX_USE_PROC_LINK=n. The name does not identify the creator. */
 static void remove_posix_objects(void)
@@ -118,6 +127,10 @@ static void remove_posix_objects(void)
     while ((entry = readdir(dir))) {
         struct stat st;
 
+        if (is_status_page(entry->d_name) &&
+            fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(st.st_mode) && st.st_uid == geteuid())
+            unlinkat(dirfd(dir), entry->d_name, 0);
         if (strncmp(entry->d_name, "ucx_shm_posix_", 14) == 0 &&
             fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
             S_ISREG(st.st_mode) && st.st_uid == geteuid() &&

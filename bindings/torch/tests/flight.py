@@ -21,7 +21,7 @@ RANKS = range(3)
 
 def common(dist, torch):
     """Calls of all cases: two of the world, and one of a group."""
-    pair = dist.new_group([1, 2], timeout=timedelta(seconds=2))
+    pair = dist.new_group([1, 2])
     dist.all_reduce(torch.ones(4, 2))
     if dist.get_rank() > 0:
         dist.broadcast(torch.ones(3, dtype=torch.int64), 1, group=pair)
@@ -47,12 +47,13 @@ def fails(call):
     raise AssertionError("no error")
 
 
-def missing(dist, torch, _rcx_torch, prefix):
+def missing(dist, torch, rcx_torch, prefix):
     """Rank 2 does not make the last call, and is not in RCX: the others time out."""
     common(dist, torch)
+    rcx_torch._recovery.group_of().set_timeout(timedelta(seconds=5))
     if dist.get_rank() < 2:
         fails(lambda: dist.all_reduce(torch.ones(6)))
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while not all(os.path.exists(prefix + str(rank)) for rank in RANKS):
         assert time.monotonic() < until, "no dump of each rank"
         time.sleep(0.05)
@@ -109,7 +110,7 @@ def run(case, prefix):
     import torch.distributed as dist
 
     torch.set_num_threads(1)
-    dist.init_process_group("rcx", init_method="rcx://", timeout=timedelta(seconds=2))
+    dist.init_process_group("rcx", init_method="rcx://", timeout=timedelta(seconds=60))
     case(dist, torch, rcx_torch, prefix)
     print(f"{case.__name__} done")
     sys.stdout.flush()

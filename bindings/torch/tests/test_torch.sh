@@ -80,12 +80,20 @@ ok $? "data loaders fork beside it"
 
 # --- the flight recorder ---
 
+# The analyser has said what README.md shows.
+as_in_readme() {
+    local line
+    sed -n '/^    \$ python3 tools\/flight_recorder/,/^$/{/^    [^$]/s/^    //p}' "$here/../README.md" >"$scratch/shown"
+    while IFS= read -r line; do grep -qxF "$line" "$err" || return; done <"$scratch/shown"
+    [ -s "$scratch/shown" ]
+}
 # analysed CASE EXPECTED: PyTorch's analyser finds EXPECTED, and nothing for "", in the dumps of CASE
-fr_trace=${RCX_FR_TRACE:-}
+fr_trace=${FR_TRACE:-}
 analysed() {
     [ -n "$fr_trace" ] || return 0
     local root=${fr_trace%/tools/flight_recorder/fr_trace.py}
     PYTHONPATH=${root%/torch/distributed/flight_recorder/fr_trace.py} run 0 "$python" "$fr_trace" "$scratch/$1" -p rank_ \
+        && if [ "$1" = missing ]; then as_in_readme; fi \
         && if [ -n "$2" ]; then grep -qE "$2" "$err"; else ! grep -qE 'missing ranks|Culprit' "$err"; fi
 }
 # recorded CASE EXPECTED SENTENCE [OPTION...]: the dumps of a case
@@ -93,7 +101,7 @@ recorded() {
     mkdir "$scratch/$1"
     run 0 "$rcxrun" -n 3 -x "TORCH_FR_DUMP_TEMP_FILE=$scratch/$1/rank_" "${@:4}" "$python" "$here/flight.py" "$1" \
         "$scratch/$1/rank_" && run 0 "$python" "$here/flight.py" check "$scratch/$1/rank_" "$1" && analysed "$1" "$2"
-    ok $? "the flight recorder: $3${fr_trace:+, which PyTorch\'s analyser finds}"
+    ok $? "the flight recorder: $3${fr_trace:+, and PyTorch says so}"
 }
 recorded healthy '' "dumps of a job in which all is well"
 recorded missing 'missing ranks: \{2\}' "a rank does not make a call, and writes its dump all the same"

@@ -36,7 +36,7 @@ struct rcx_peer_header {
     uint64_t lines[RCX_PEER_LINES]; /* lines that it has to log; 0: none */
     uint64_t node;                  /* equal for ranks that share memory */
     struct rcx_place place;         /* within the machine */
-    uint32_t unused;
+    uint32_t job;         /* of rank 0: number of the job in status pages */
     uint64_t address_sum; /* checksum of the address */
     uint64_t sum;         /* checksum of the header, up to here */
 };

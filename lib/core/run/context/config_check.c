@@ -75,6 +75,7 @@ static void describe_self(const struct rcx_context *context,
     CPU_ZERO(&h->cpus);
     sched_getaffinity(0, sizeof h->cpus, &h->cpus);
     h->place = context->place;
+    h->job = rcx_status_make_job(&context->time.born);
     rcx_config_hash(&context->config, h->settings);
     for (int i = 0; i < RCX_CONFIG_KINDS; i++)
         h->lines[i] =

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "core/iface/peer.h"
 #include "core/run/comm/comm_close.h"
 #include "core/run/context/config_check.h"
 #include "core/run/context/context.h"
@@ -174,6 +175,7 @@ void rcx_context_destroy(struct rcx_context *context)
     while (context->comms.first)
         rcx_comm_close(context->comms.first);
     rcx_comms_free(&context->comms, &context->heap);
+    rcx_status_close(&context->status);
     rcx_builder_free(&context->builder);
     rcx_nodes_free(&context->heap, context->nodes);
     if (context->boot)
@@ -298,6 +300,24 @@ static bool open_told(struct rcx_context *context)
     return context->told;
 }
 
+/* Begin to publish what this rank is in, unless /dev/shm has no room. */
+static void open_status(struct rcx_context *context)
+{
+    struct rcx_peer_header first;
+    const void *address;
+
+    if (!context->config.has_status_page || context->boot->one_process ||
+        rcx_peer_lookup(context->boot, &context->log, 0, &first, &address) !=
+            RCX_OK)
+        return;
+    if (!rcx_status_open(&context->status, first.job, context->boot->rank,
+                         context->boot->size, &context->time.born))
+        rcx_info(&context->log, "rcx_top does not see this process: no page "
+                                "in " RCX_STATUS_FOLDER ": %m");
+    else
+        context->status.page->internal = RCX_COMM_ID_INTERNAL;
+}
+
 static rcx_status_t make_comms(struct rcx_context *context)
 {
     const int rank = context->boot->rank, size = context->boot->size;
@@ -388,6 +408,8 @@ rcx_status_t rcx_context_create(const rcx_params_t *params,
         status = connect(context, params, source);
     if (status == RCX_OK)
         status = make_guard(context);
+    if (status == RCX_OK)
+        open_status(context);
     if (status == RCX_OK)
         status = make_comms(context);
     if (status != RCX_OK &&

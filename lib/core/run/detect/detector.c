@@ -14,6 +14,7 @@
 #include "core/run/detect/straggler.h"
 #include "core/run/diag/describe.h"
 #include "core/run/diag/dump_context.h"
+#include "core/run/diag/publish.h"
 #include "core/run/fault/failure.h"
 #include "core/run/request/orphan.h"
 
@@ -304,6 +305,7 @@ static void check_periodically(struct rcx_context *context)
     rcx_comms_unlist_idle(&context->comms);
     for (struct rcx_comm *c = context->comms.busy; c; c = c->next_busy)
         check_comm(c, &now);
+    rcx_publish(context);
 }
 
 static void check_peers(struct rcx_context *context)

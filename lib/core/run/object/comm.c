@@ -85,6 +85,11 @@ rcx_status_t rcx_comm_create(struct rcx_context *context, uint32_t id, int rank,
     comm->cache.limit = context->config.plan_cache_bytes;
     rcx_recorder_init(&comm->recorder, &context->heap);
     rcx_recorder_init(&comm->p2p.recorder, &context->heap);
+    comm->shown = rcx_status_add_comm(&context->status, id, rank, size);
+    if (comm->shown) {
+        comm->recorder.calls = &comm->shown->collectives;
+        comm->p2p.recorder.calls = &comm->shown->messages;
+    }
     comm->p2p.end = &comm->p2p.first;
     comm->timeout_ns = context->config.timeout_ns;
     comm->stall_warn_ns = stall_warn_ns;
@@ -104,6 +109,7 @@ void rcx_comm_destroy(struct rcx_comm *comm)
     struct rcx_context *context = comm->context;
 
     comm->magic = 0;
+    rcx_status_remove_comm(comm->shown);
     rcx_recorder_free(&comm->recorder);
     rcx_heap_free(&context->heap, comm->why);
     rcx_heap_free(&context->heap, comm->ranks);

@@ -115,6 +115,7 @@ struct rcx_comm {
     uint64_t asked;    /* number of the call that was announced to the ranks it
                        waits for */
     struct rcx_recorder recorder;
+    struct rcx_status_comm *shown; /* its place in the status page, or NULL */
     struct rcx_program_cache cache;
     bool has_nodes; /* nodes is valid: */
     struct rcx_nodes

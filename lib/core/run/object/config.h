@@ -50,6 +50,7 @@ struct rcx_config {
     rcx_log_level_t log_level;
     enum rcx_isa isa;
     bool allow_singleton;
+    bool has_status_page;       /* for rcx_top */
     struct rcx_refusal refusal; /* of the last value parsed */
     /* Lines to be logged once per job, each ended by a newline. */
     char lines[RCX_CONFIG_KINDS][RCX_CONFIG_LINES];

@@ -9,6 +9,7 @@
 #include "core/base/gpu.h"
 #include "core/base/guard.h"
 #include "core/base/places.h"
+#include "core/base/status_page.h"
 #include "core/exec/exec.h"
 #include "core/iface/bootstrap.h"
 #include "core/op/registry.h"
@@ -158,6 +159,7 @@ struct rcx_context {
     bool broken;          /* a communicator of the user has failed */
     bool is_told; /* the user has got an error of a failed communicator */
     bool in_final_phase; /* peers that exit have not failed; see finalize.c */
+    struct rcx_status_writer status; /* for rcx_top */
     struct rcx_time time;
     uint64_t started_ns[RCX_STARTS]; /* end of each phase */
     struct rcx_boot *boot;

@@ -211,6 +211,15 @@ static bool parse_allow_singleton(const char *text, struct rcx_config *config)
     return i >= 0;
 }
 
+static bool parse_top(const char *text, struct rcx_config *config)
+{
+    static const char *const names[] = {"0", "1", NULL};
+    const int i = rcx_suggest_find(text, names, &config->refusal);
+
+    config->has_status_page = i == 1;
+    return i >= 0;
+}
+
 /* The bootstrap reads these variables: what is valid depends on others. */
 static bool parse_start(const char *text, struct rcx_config *config)
 {
@@ -328,6 +337,13 @@ static const struct rcx_option others[] = {
          "when a communicator fails, write its last operations to PATH.RANK.json, "
          "for rcx_trace",
      .parse = parse_dump},
+    {.name = "RCX_TOP",
+     .fallback = "1",
+     .values = "0 or 1",
+     .doc =
+         "show in a page of /dev/shm, which only the user may read, what this "
+         "process is in, for rcx_top",
+     .parse = parse_top},
     {.name = "RCX_PLAN_CACHE",
      .fallback = "16M",
      .values = "a size: 0, 64K, 16M, 1G",

@@ -8,6 +8,7 @@ void rcx_recorder_init(struct rcx_recorder *r, struct rcx_heap *heap)
 {
     *r = (struct rcx_recorder){
         .described = 1, .heap = heap, .born = rcx_instant_now()};
+    r->calls = &r->unseen;
 }
 
 void rcx_recorder_free(struct rcx_recorder *r)

@@ -19,6 +19,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/heap.h"
+#include "core/base/status_page.h"
 #include "rcx/rcx.h"
 
 struct rcx_algo;
@@ -47,15 +48,17 @@ struct rcx_entry {
 
 /* Must not move: slots may point into it. */
 struct rcx_recorder {
-    struct rcx_entry *slots;    /* NULL: not opened yet */
-    uint64_t mask;              /* number of slots - 1 */
-    uint64_t next;              /* number of the next entry, from 0 */
-    struct rcx_record *records; /* two for each slot */
-    uint64_t described;         /* records so far, plus mask + 1 */
+    struct rcx_entry *slots;        /* NULL: not opened yet */
+    uint64_t mask;                  /* number of slots - 1 */
+    uint64_t next;                  /* number of the next entry, from 0 */
+    struct rcx_record *records;     /* two for each slot */
+    uint64_t described;             /* records so far, plus mask + 1 */
+    struct rcx_status_calls *calls; /* for rcx_top; never NULL */
     struct rcx_instant born;
     struct rcx_heap *heap;
     struct rcx_entry scratch; /* the only slot if memory ran out */
     struct rcx_record scratch_records[2];
+    struct rcx_status_calls unseen; /* if rcx_top cannot read them */
 };
 
 void rcx_recorder_init(struct rcx_recorder *r, struct rcx_heap *heap);
@@ -82,6 +85,7 @@ static inline void rcx_recorder_add(struct rcx_recorder *r,
         rcx_recorder_describe(r, record);
     r->slots[r->next++ & r->mask] = (struct rcx_entry){
         .begin = ticks, .record = record->place, .status = (int16_t)status};
+    rcx_status_note_call(r->calls, r->next, ticks);
 }
 
 /* Add an entry for an operation in flight. Returns its number. */

@@ -5,6 +5,7 @@
 #include "core/run/request/request.h"
 
 #include "core/run/diag/describe.h"
+#include "core/run/diag/publish.h"
 #include "core/run/fault/failure.h"
 #include "core/run/request/callback.h"
 #include "core/run/request/exact_stages.h"
@@ -349,6 +350,7 @@ static inline void complete(struct rcx_request *r)
     if (w->stalled == r) /* it got a number without resume_stalled() */
         w->stalled = r->next;
     unlink_active(&r->comm->end, r);
+    rcx_publish_end(r->comm->context);
     r->state = RCX_REQUEST_IDLE;
     if (r->callback)
         rcx_callback_add(&r->comm->context->callbacks, r);
@@ -379,6 +381,7 @@ static void complete_message(struct rcx_request *r)
     r->ended = rcx_ticks();
     rcx_recorder_end(&queue->recorder, r->record, r->status, r->ended);
     unlink_active(&queue->end, r);
+    rcx_publish_end(r->comm->context);
     r->state = RCX_REQUEST_IDLE;
     if (r->callback)
         rcx_callback_add(&r->comm->context->callbacks, r);

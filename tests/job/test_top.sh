@@ -1,0 +1,196 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# rcx_top names the rank that others wait for, in jobs that hang in several ways.
+# Usage: test_top.sh RCXRUN TOP_MAIN RCX_TOP PYTHON3
+
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
+takes "RCXRUN TOP_MAIN RCX_TOP PYTHON3" "$@"
+rcxrun=$(realpath "$1")
+main=$(realpath "$2")
+top=$(realpath "$3")
+python=$4
+bound=(timeout -k 5 120)
+
+# start NAME MODE: a job of 3 ranks; its number, which is a rank's process number, is in job
+start() {
+    local ranks
+    begin "$1" "$rcxrun" -k -n 3 "$main" "$2"
+    job=none
+    for ((i = 0; i < 600; i++)); do
+        mapfile -t ranks < <(pgrep -P "$(rcxrun_of "$1")")
+        if "$top" -1 "${ranks[@]}" >"$out" 2>"$err" && grep -qE '^ +2 ' "$out"; then
+            job=$(sed -n 's/^job \([0-9]*\):.*/\1/p' "$out")
+            return
+        fi
+        sleep 0.1
+    done
+    return 1
+}
+
+# The process of rcxrun itself, which timeout has started.
+rcxrun_of() {
+    while kill -0 "${begun[$1]}" 2>/dev/null && ! pgrep -P "${begun[$1]}"; do sleep 0.05; done
+}
+
+# stop NAME: end the job
+stop() {
+    kill -TERM "$(rcxrun_of "$1")"
+    wait "${begun[$1]}"
+}
+
+# until_says_of PATTERN PID...: look at these jobs until a line has PATTERN, for a minute at most
+until_says_of() {
+    local -r pattern=$1
+    shift
+    for ((i = 0; i < 600; i++)); do
+        "$top" -1 "$@" >"$out" 2>"$err" && grep -qE "$pattern" "$out" && return
+        sleep 0.1
+    done
+    echo "# not said: $pattern"
+    return 1
+}
+until_says() {
+    until_says_of "$1" "$job"
+}
+
+# pid_of RANK: as rcx_top has printed it
+pid_of() {
+    awk -v rank="$1" '$1 == rank { print $2 }' "$out"
+}
+
+# --- a rank that is stopped ---
+
+start loop loop && [ "$(stat -c '%a' "/dev/shm/rcx_top."*".$(pid_of 1).0")" = 600 ]
+ok $? "a job is seen, and its pages are for its user alone"
+
+stopped=$(pid_of 2)
+kill -STOP "$stopped"
+until_says "^ranks 0-1 wait for rank 2 \(pid $stopped\), which is stopped" \
+    && grep -qE "^ +2 +$stopped stopped +[0-9.]+ (ms|s) " "$out" \
+    && [ "$(grep -cE '^ +[01] +[0-9]+ in call +[0-9.]+ s +allreduce +1 +[0-9]+ +8 ' "$out")" -eq 2 ] \
+    && [ "$(grep -c ' wait' "$out")" -eq 2 ]
+ok $? "ranks wait for a rank that is stopped, which is named, and no other"
+# alike: what rcx_top prints, without numbers that differ
+alike() {
+    sed -E 's/^ +//; s/[0-9.]+ (ms|s) /TIME /g; s/[0-9]{3,}/NUMBER/g; s/ +/ /g' "$@"
+}
+doc=$(dirname -- "${BASH_SOURCE[0]}")/../../docs/howto/debugging.md
+alike "$out" >"$scratch/alike"
+sed -n '/^    \$ rcx_top -1$/,/^$/{/^    \$/d; /^$/d; p}' "$doc" | alike | diff - "$scratch/alike" >"$err"
+ok $? "docs/howto/debugging.md shows that output"
+
+run 0 "$top" -1 --json "$stopped" && "$python" - "$job" "$stopped" "$out" >"$err" 2>&1 <<'END'
+import json
+import sys
+
+job, stopped = map(int, sys.argv[1:3])
+with open(sys.argv[3], encoding="utf-8") as file:
+    found = json.load(file)
+assert found["rcx_top"] == 1 and len(found["jobs"]) == 1
+(one,) = found["jobs"]
+assert one["job"] == job and one["size"] == 3
+assert one["waited_for"] == [{"rank": 2, "state": "stopped", "by": [0, 1]}]
+assert [each["rank"] for each in one["ranks"]] == [0, 1, 2]
+assert [each["state"] for each in one["ranks"]] == ["in call", "in call", "stopped"]
+assert one["ranks"][2]["pid"] == stopped
+waiting = [each["operations"][0] for each in one["ranks"][:2]]
+for each in waiting:
+    assert each["call"] == "allreduce" and each["count"] == 1 and each["type"] == "int64"
+    assert each["bytes"] == 8 and each["algorithm"] and each["is_blocking"]
+    assert each["seconds"] > 1 and each["step"] < each["steps"]
+numbers = [each["last_call"]["number"] for each in one["ranks"]]
+assert waiting[0]["number"] == numbers[0] and 0 <= numbers[0] - numbers[2] <= 1
+END
+ok $? "the same as JSON, for the job of a process that is given"
+
+kill -CONT "$stopped"
+until_says "^ +2 +$stopped (in call|outside) " && ! grep -q ' wait for rank' "$out"
+ok $? "the rank goes on, and nothing is said any more"
+
+# --- a rank that is outside RCX, beside the other job ---
+
+first=$job
+start outside outside
+until_says '^ranks 0-1 wait for rank 2 \(pid [0-9]+\), which is not in RCX since' \
+    && [ "$(grep -cE ' in call .* allreduce +1 +4 +8000 ' "$out")" -eq 2 ] \
+    && grep -qE '^ +2 +[0-9]+ outside +[0-9.]+ s +- +1 +3 ' "$out"
+ok $? "a rank that has made a call less is outside"
+
+run 0 "$top" -1 && grep -q "^job $first: 3 ranks, 3 here" "$out" && grep -q "^job $job: 3 ranks, 3 here" "$out" \
+    && run 0 "$top" -1 "$first" && [ "$(grep -c '^job' "$out")" -eq 1 ]
+ok $? "all jobs are listed, or one"
+
+"${bound[@]}" "$top" -d 0.1 "$job" >"$scratch/often" 2>"$err" &
+often=$!
+while [ "$(grep -c '^job' "$scratch/often")" -lt 3 ] && kill -0 $often 2>/dev/null; do sleep 0.1; done
+stop outside
+wait $often
+status=$?
+cp "$scratch/often" "$out"
+[ $status -eq 0 ] && [ "$(grep -c '^job' "$out")" -ge 3 ]
+ok $? "it is shown again and again, until the job has ended"
+
+# --- messages, and operations that nobody waits for ---
+
+start message message
+until_says '^rank 0 waits for rank 1 \(pid [0-9]+\), which is not in RCX' \
+    && grep -qE '^ +0 +[0-9]+ in call +[0-9.]+ s +receive, tag 7 +[2-9] +1 +8000 +- +1$' "$out" \
+    && grep -qE '^ +2 +[0-9]+ outside ' "$out"
+ok $? "a message that has not been sent, in another communicator"
+stop message
+
+# --- pages ---
+
+# rank 2 stays, as it is not in RCX
+start killed outside
+rank=$(pid_of 1)
+kill -KILL "$rank"
+until_says "^ +1 +$rank ended " && compgen -G "/dev/shm/rcx_top.*.$rank.0" >"$out"
+ok $? "a process that was killed has ended"
+stop killed
+! compgen -G "/dev/shm/rcx_top.*.$rank.0" >"$out"
+ok $? "rcxrun removes its page"
+stop loop
+
+"$main" loop 2>"$err" &
+alone=$!
+until_says_of "^ +0 +$alone " $alone
+kill -KILL $alone
+wait $alone 2>>"$err"
+until_says_of "^ +0 +$alone ended " $alone && run 0 "$top" --clean && grep -qE '^[1-9][0-9]* pages? removed$' "$out" \
+    && ! compgen -G "/dev/shm/rcx_top.*.$alone.0" && run 1 "$top" -1 $alone && grep -q 'no such job' "$err"
+ok $? "without rcxrun rcx_top --clean removes it"
+
+"$main" short 2>"$err" &
+alone=$!
+wait $alone && ! compgen -G "/dev/shm/rcx_top.*.$alone.*" >"$out"
+ok $? "rcx_finalize() removes the page"
+RCX_TOP=0 "$main" loop 2>"$err" &
+hidden=$!
+"$main" loop 2>"$err" &
+alone=$!
+until_says_of "^ +0 +$alone " $alone && run 1 "$top" -1 $hidden
+ok $? "RCX_TOP=0: there is none"
+kill $hidden $alone
+wait $hidden $alone 2>/dev/null
+
+# --- files that are no pages ---
+
+page=/dev/shm/rcx_top.1.0.1.$$
+trap 'rm -rf "$scratch" "$page"*' EXIT
+head -c 4096 /dev/urandom >"$page"
+head -c 100 /dev/zero >"${page}0"
+ln -s /etc/passwd "${page}1"
+mkfifo "${page}2"
+run 1 "$top" -1 $$ && run 0 "$top" --clean && [ -e "$page" ] && [ -p "${page}2" ]
+ok $? "other files are ignored, and stay"
+
+for wrong in '-d 0' '-d x' 0 x --none; do
+    # shellcheck disable=SC2086 # two words
+    run 2 "$top" -1 $wrong || break
+done
+ok $? "wrong usage"
+
+end_tests

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Jobs that rcx_top looks at: top_main loop | outside | message | short. All
+ * but the last one run until they are killed.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "rank.h"
+
+enum { COUNT = 1000 };
+
+static int64_t data[COUNT];
+
+static void reduce(rcx_comm_t *comm, size_t count)
+{
+    rank_require(
+        rcx_allreduce(RCX_IN_PLACE, data, count, RCX_INT64, RCX_MAX, comm),
+        "allreduce");
+}
+
+/* The last rank makes three calls, and the others one more. */
+static void wait_for_last(void)
+{
+    for (int i = 0; i < 3; i++)
+        reduce(me.world, 1);
+    while (me.rank == me.size - 1)
+        pause();
+    reduce(me.world, COUNT);
+}
+
+/* Rank 1 is late for a call. Then rank 0 waits for a message of it in another
+ * communicator. Rank 2 has started a collective there, and does not wait for
+ * it. */
+static void wait_for_message(void)
+{
+    rcx_comm_t *comm;
+    rcx_request_t *request;
+
+    if (me.rank == 1)
+        usleep(100 * 1000);
+    rank_require(rcx_comm_dup(me.world, &comm), "dup");
+    if (me.rank == 0)
+        rank_require(rcx_recv(data, COUNT, RCX_INT64, 1, 7, comm, NULL),
+                     "recv");
+    if (me.rank == 2)
+        rank_require(rcx_iallreduce(RCX_IN_PLACE, data, COUNT, RCX_INT64,
+                                    RCX_MAX, comm, &request),
+                     "iallreduce");
+    for (;;)
+        pause();
+}
+
+int main(int argc, char **argv)
+{
+    const char *mode = argc > 1 ? argv[1] : "";
+
+    rank_require(rank_open(NULL), "init");
+    if (strcmp(mode, "outside") == 0)
+        wait_for_last();
+    if (strcmp(mode, "message") == 0)
+        wait_for_message();
+    reduce(me.world, 1);
+    while (strcmp(mode, "loop") == 0)
+        reduce(me.world, 1);
+    rank_require(rcx_finalize(&me.context), "finalize");
+    return 0;
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * rcx_top shows what the ranks of the running jobs of this node are in. It only
+ * reads the status pages that ranks publish (core/base/status_page.h), so it
+ * neither stops nor slows them.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/output.h"
+#include "rcx/rcx.h"
+#include "rcx_top/rcx_top.h"
+
+static const char usage[] =
+    "Usage: rcx_top [options] [JOB...]\n"
+    "Show what the ranks of running jobs on this node are in, since when, and for\n"
+    "which ranks they wait. JOB: a process number of one of its ranks; default: all\n"
+    "jobs of this user.\n"
+    "\n"
+    "  -1, --once         show it once; else again and again, until Ctrl-C\n"
+    "  -d, --delay S      seconds between two times (1)\n"
+    "  -j, --json         as JSON, a line each time\n"
+    "      --clean        remove the pages of processes that were killed, and exit\n"
+    "  -h, --help         print this and exit\n"
+    "  -V, --version      print the version and exit\n"
+    "\n"
+    "Exit status: 0; 1 there is no such job; 2 wrong usage.\n";
+
+struct options {
+    bool once, json, clean;
+    double delay;
+    char **jobs; /* ended by NULL; none: all */
+};
+
+void *top_alloc(size_t n, size_t bytes)
+{
+    void *memory = calloc(n ? n : 1, bytes);
+
+    if (memory)
+        return memory;
+    fprintf(stderr, "rcx_top: no memory\n");
+    exit(1);
+}
+
+/* ---- Options ------------------------------------------------------------- */
+
+static double seconds_of(const char *text)
+{
+    char *end;
+    const double s = strtod(text, &end);
+
+    if (end != text && !*end && s >= 0.01 && s <= 3600)
+        return s;
+    fprintf(stderr, "rcx_top: --delay %s: valid is 0.01..3600 seconds\n", text);
+    exit(2);
+}
+
+static void check_job(const char *text)
+{
+    char *end;
+    const long pid = strtol(text, &end, 10);
+
+    if (end != text && !*end && pid >= 1)
+        return;
+    fprintf(stderr, "rcx_top: %s: not a process number (try rcx_top --help)\n",
+            text);
+    exit(2);
+}
+
+static struct options parse(int argc, char **argv)
+{
+    static const struct option names[] = {
+        {"once", no_argument, NULL, '1'},
+        {"delay", required_argument, NULL, 'd'},
+        {"json", no_argument, NULL, 'j'},
+        {"clean", no_argument, NULL, 'C'},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},
+        {NULL, 0, NULL, 0},
+    };
+    struct options o = {.delay = 1};
+    int option;
+
+    while ((option = getopt_long(argc, argv, "1d:jhV", names, NULL)) != -1) {
+        switch (option) {
+        case '1': o.once = true; break;
+        case 'd': o.delay = seconds_of(optarg); break;
+        case 'j': o.json = true; break;
+        case 'C': o.clean = true; break;
+        case 'h': fputs(usage, stdout); exit(0);
+        case 'V': printf("rcx_top (RCX) %s\n", rcx_version()); exit(0);
+        default: exit(2);
+        }
+    }
+    o.jobs = argv + optind;
+    for (char **job = o.jobs; *job; job++)
+        check_job(*job);
+    return o;
+}
+
+/* ---- Jobs ---------------------------------------------------------------- */
+
+static bool is_wanted(const struct top_job *job, char **jobs)
+{
+    if (!*jobs)
+        return true;
+    for (; *jobs; jobs++) {
+        const int pid = atoi(*jobs);
+
+        if (pid == rcx_status_job_pid(job->job))
+            return true;
+        for (size_t i = 0; i < job->n; i++)
+            if (pid == job->ranks[i].page.pid)
+                return true;
+    }
+    return false;
+}
+
+/* Divide the sorted ranks into jobs, and keep those that are wanted. */
+static size_t find_jobs(const struct top_rank *ranks, size_t n, char **wanted,
+                        struct top_job *jobs)
+{
+    size_t found = 0;
+
+    for (size_t i = 0, end; i < n; i = end) {
+        struct top_job job = {.job = ranks[i].page.job,
+                              .size = ranks[i].page.size,
+                              .ranks = &ranks[i]};
+
+        for (end = i; end < n && ranks[end].page.job == job.job; end++)
+            job.n++;
+        if (is_wanted(&job, wanted))
+            jobs[found++] = job;
+    }
+    return found;
+}
+
+static void print(const struct top_job *jobs, size_t n, bool json)
+{
+    if (json)
+        top_print_json(jobs, n);
+    else if (isatty(STDOUT_FILENO))
+        printf("\033[H\033[J"); /* clear the screen */
+    for (size_t i = 0; i < n && !json; i++) {
+        printf("%s", i ? "\n" : "");
+        top_print(&jobs[i]);
+    }
+    fflush(stdout);
+}
+
+/* Returns how many jobs there were. */
+static size_t show(const struct options *o)
+{
+    struct top_rank *ranks;
+    const size_t n = top_read(&ranks);
+    struct top_job *jobs = top_alloc(n, sizeof *jobs);
+    const size_t found = find_jobs(ranks, n, o->jobs, jobs);
+
+    if (found > 0)
+        print(jobs, found, o->json);
+    free(jobs);
+    free(ranks);
+    return found;
+}
+
+static int clean(void)
+{
+    struct top_rank *ranks;
+    const size_t n = top_read(&ranks);
+    int removed = 0, failed = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (ranks[i].state != TOP_ENDED)
+            continue;
+        if (top_remove(&ranks[i])) {
+            removed++;
+            continue;
+        }
+        fprintf(stderr, "rcx_top: %s: %s\n", ranks[i].file, strerror(errno));
+        failed++;
+    }
+    printf("%d page%s removed\n", removed, removed == 1 ? "" : "s");
+    free(ranks);
+    return failed > 0;
+}
+
+static void pause_for(double s)
+{
+    const struct timespec t = {.tv_sec = (time_t)s,
+                               .tv_nsec = (long)((s - (time_t)s) * 1e9)};
+
+    nanosleep(&t, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    const struct options o = parse(argc, argv);
+
+    atexit(check_output);
+    if (o.clean)
+        return clean();
+    if (show(&o) == 0) {
+        fprintf(stderr, "rcx_top: no %s runs on this node\n",
+                *o.jobs ? "such job" : "job of RCX");
+        return 1;
+    }
+    while (!o.once) {
+        pause_for(o.delay);
+        if (!o.json && !isatty(STDOUT_FILENO))
+            printf("\n");
+        if (show(&o) == 0)
+            break;
+    }
+    return 0;
+}

@@ -19,26 +19,27 @@ static void reduce(rcx_comm_t *comm, size_t count)
         "allreduce");
 }
 
-/* The last rank makes three calls, and the others one more. */
+/* The last rank makes three calls, and the others one more. In the third call
+ * ranks wait for rank 0, and so are seen in it. */
 static void wait_for_last(void)
 {
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
+        if (i == 2 && me.rank == 0)
+            usleep(100 * 1000);
         reduce(me.world, 1);
+    }
     while (me.rank == me.size - 1)
         pause();
     reduce(me.world, COUNT);
 }
 
-/* Rank 1 is late for a call. Then rank 0 waits for a message of it in another
- * communicator. Rank 2 has started a collective there, and does not wait for
- * it. */
+/* Rank 0 waits for a message of rank 1 in another communicator. Rank 2 has
+ * started a collective there, and does not wait for it. */
 static void wait_for_message(void)
 {
     rcx_comm_t *comm;
     rcx_request_t *request;
 
-    if (me.rank == 1)
-        usleep(100 * 1000);
     rank_require(rcx_comm_dup(me.world, &comm), "dup");
     if (me.rank == 0)
         rank_require(rcx_recv(data, COUNT, RCX_INT64, 1, 7, comm, NULL),

@@ -44,8 +44,7 @@ static inline void link_active(struct rcx_request ***end, struct rcx_request *r)
 {
     r->next = NULL;
     r->link = *end;
-    **end = r;
-    *end = &r->next;
+    *end = &(**end = r)->next;
 }
 
 static inline void unlink_active(struct rcx_request ***end,
@@ -53,6 +52,7 @@ static inline void unlink_active(struct rcx_request ***end,
 {
     *r->link = r->next;
     *(r->next ? &r->next->link : end) = r->link;
+    rcx_publish_end(r->comm->context);
 }
 
 /* ---- Segments ------------------------------------------------------------ */
@@ -350,7 +350,6 @@ static inline void complete(struct rcx_request *r)
     if (w->stalled == r) /* it got a number without resume_stalled() */
         w->stalled = r->next;
     unlink_active(&r->comm->end, r);
-    rcx_publish_end(r->comm->context);
     r->state = RCX_REQUEST_IDLE;
     if (r->callback)
         rcx_callback_add(&r->comm->context->callbacks, r);
@@ -381,7 +380,6 @@ static void complete_message(struct rcx_request *r)
     r->ended = rcx_ticks();
     rcx_recorder_end(&queue->recorder, r->record, r->status, r->ended);
     unlink_active(&queue->end, r);
-    rcx_publish_end(r->comm->context);
     r->state = RCX_REQUEST_IDLE;
     if (r->callback)
         rcx_callback_add(&r->comm->context->callbacks, r);

@@ -302,7 +302,7 @@ struct rcx_program *rcx_call_find_last(const struct rcx_arguments *a,
     return last;
 }
 
-rcx_status_t rcx_call_run(const struct rcx_arguments *a)
+rcx_status_t rcx_call_run(const struct rcx_arguments *a, const void *site)
 {
     struct rcx_program *program;
     struct rcx_buffers b;
@@ -310,7 +310,7 @@ rcx_status_t rcx_call_run(const struct rcx_arguments *a)
 
     if (status != RCX_OK)
         return status;
-    status = rcx_request_run(a->comm, program, b.in, b.out);
+    status = rcx_request_run(a->comm, program, b.in, b.out, site);
     rcx_program_unpin(&a->comm->cache, program);
     return status;
 }
@@ -359,7 +359,8 @@ static rcx_status_t prepare(const struct rcx_arguments *a,
 }
 
 /* By a request that the user does not see. */
-rcx_status_t rcx_call_run_merged(const struct rcx_arguments *a)
+rcx_status_t rcx_call_run_merged_from(const struct rcx_arguments *a,
+                                      const void *site)
 {
     struct rcx_request *request;
     rcx_status_t status = rcx_call_enter(a);
@@ -368,6 +369,7 @@ rcx_status_t rcx_call_run_merged(const struct rcx_arguments *a)
         return status;
     status = prepare(a, &request);
     if (status == RCX_OK) {
+        request->site = site;
         rcx_request_launch(request);
         status = rcx_request_wait(request);
         rcx_request_destroy(request);
@@ -378,7 +380,8 @@ rcx_status_t rcx_call_run_merged(const struct rcx_arguments *a)
 
 /* Start a short call like the one before. NULL: it is not, and nothing has
  * happened. */
-static struct rcx_request *begin_again(const struct rcx_arguments *a)
+static struct rcx_request *begin_again(const struct rcx_arguments *a,
+                                       const void *site)
 {
     struct rcx_program *program = NULL;
     struct rcx_buffers b;
@@ -386,14 +389,14 @@ static struct rcx_request *begin_again(const struct rcx_arguments *a)
     rcx_stamp_before(a->comm->context);
     if (!a->vectors)
         program = rcx_call_repeat(a, &b);
-    return program ? rcx_request_start_fast(a->comm, program, b.in, b.out)
+    return program ? rcx_request_start_fast(a->comm, program, b.in, b.out, site)
                    : NULL;
 }
 
 static rcx_status_t make_request(const struct rcx_arguments *a, bool persistent,
-                                 rcx_request_t **request_p)
+                                 const void *site, rcx_request_t **request_p)
 {
-    struct rcx_request *request = persistent ? NULL : begin_again(a);
+    struct rcx_request *request = persistent ? NULL : begin_again(a, site);
     const bool has_begun = request;
 
     if (!has_begun) {
@@ -403,6 +406,7 @@ static rcx_status_t make_request(const struct rcx_arguments *a, bool persistent,
         status = prepare(a, &request);
         if (status != RCX_OK)
             return status;
+        request->site = site;
     }
     rcx_request_hand_out(request, persistent);
     if (!persistent && !has_begun)
@@ -422,8 +426,9 @@ static rcx_status_t no_request_p(const struct rcx_arguments *a)
     return RCX_ERR_ARG;
 }
 
-rcx_status_t rcx_call_request(const struct rcx_arguments *a, bool persistent,
-                              rcx_request_t **request_p)
+rcx_status_t rcx_call_request_from(const struct rcx_arguments *a,
+                                   bool persistent, const void *site,
+                                   rcx_request_t **request_p)
 {
     rcx_status_t status;
 
@@ -432,8 +437,8 @@ rcx_status_t rcx_call_request(const struct rcx_arguments *a, bool persistent,
     status = rcx_comm_lock(a->comm);
     if (status != RCX_OK)
         return status;
-    status =
-        request_p ? make_request(a, persistent, request_p) : no_request_p(a);
+    status = request_p ? make_request(a, persistent, site, request_p)
+                       : no_request_p(a);
     rcx_comm_leave(a->comm);
     return status;
 }

@@ -128,8 +128,8 @@ static inline rcx_status_t rcx_call_enter(const struct rcx_arguments *a)
 rcx_status_t rcx_call_resolve(const struct rcx_arguments *a,
                               struct rcx_buffers *b,
                               struct rcx_program **program_p);
-/* A call that does not repeat the one before. */
-rcx_status_t rcx_call_run(const struct rcx_arguments *a);
+/* A call that does not repeat the one before. site: where the user called. */
+rcx_status_t rcx_call_run(const struct rcx_arguments *a, const void *site);
 
 /* A blocking call; inlined as well. */
 __attribute__((always_inline)) static inline rcx_status_t
@@ -147,21 +147,36 @@ rcx_call_blocking(const struct rcx_arguments *a)
     rcx_stamp_before(a->comm->context);
     program = rcx_call_repeat(a, &b);
     if (__builtin_expect(program != NULL, 1)) {
-        status = rcx_request_run(a->comm, program, b.in, b.out);
+        status = rcx_request_run(a->comm, program, b.in, b.out,
+                                 __builtin_return_address(0));
     } else {
         const struct rcx_arguments copy = *a; /* a's own are in registers */
 
-        status = rcx_call_run(&copy);
+        status = rcx_call_run(&copy, __builtin_return_address(0));
     }
     rcx_comm_leave(a->comm);
     return status;
 }
 
 /* The same for several vectors. */
-rcx_status_t rcx_call_run_merged(const struct rcx_arguments *a);
+rcx_status_t rcx_call_run_merged_from(const struct rcx_arguments *a,
+                                      const void *site);
+__attribute__((always_inline)) static inline rcx_status_t
+rcx_call_run_merged(const struct rcx_arguments *a)
+{
+    return rcx_call_run_merged_from(a, __builtin_return_address(0));
+}
 
 /* A request, which starts at once unless it is persistent. */
-rcx_status_t rcx_call_request(const struct rcx_arguments *a, bool persistent,
-                              rcx_request_t **request_p);
+rcx_status_t rcx_call_request_from(const struct rcx_arguments *a,
+                                   bool persistent, const void *site,
+                                   rcx_request_t **request_p);
+__attribute__((always_inline)) static inline rcx_status_t
+rcx_call_request(const struct rcx_arguments *a, bool persistent,
+                 rcx_request_t **request_p)
+{
+    return rcx_call_request_from(a, persistent, __builtin_return_address(0),
+                                 request_p);
+}
 
 #endif

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include "core/api/arguments.h"
+#include "core/api/clocks.h"
 #include "core/api/network.h"
+#include "core/api/profile.h"
 #include "core/run/context/context.h"
 #include "core/run/context/finalize.h"
 #include "core/run/wait/enter.h"
@@ -34,6 +36,8 @@ rcx_status_t rcx_init(const rcx_params_t *params, rcx_context_t **context_p)
     if (status != RCX_OK)
         return status;
     status = rcx_network_measure(*context_p);
+    if (status == RCX_OK && (*context_p)->observer)
+        status = rcx_clocks_measure(*context_p);
     if (status != RCX_OK) {
         rcx_context_destroy(*context_p);
         *context_p = NULL;
@@ -79,6 +83,11 @@ rcx_status_t rcx_finalize(rcx_context_t **context_p)
     if (context->thread.runs) { /* it may be about to enter */
         rcx_leave(context);
         rcx_thread_stop(context);
+        rcx_enter(context);
+    }
+    if (context->observer) {
+        rcx_leave(context);
+        rcx_observer_report(context);
         rcx_enter(context);
     }
     status = rcx_context_finalize(context);

@@ -17,7 +17,7 @@
  * of lines about the environment, errors and warnings. */
 enum {
     RCX_PEER_TEXT = 64,
-    RCX_PEER_SETTINGS = RCX_COLL_COUNT + 5,
+    RCX_PEER_SETTINGS = RCX_COLL_COUNT + 6,
     RCX_PEER_LINES = 2
 };
 

@@ -17,6 +17,7 @@ struct rcx_boot;
 struct rcx_transport;
 struct rcx_step;
 struct rcx_message;
+struct rcx_recording;
 
 /*
  * Where the data of a receive may go instead of its buffer. A transport that
@@ -131,6 +132,7 @@ struct rcx_transport {
                             write these past the caches; 0: none do */
     size_t ahead; /* bytes that a sender may run ahead of its receiver; 0:
                      RCX_AHEAD */
+    struct rcx_recording *recording; /* run/observe/recording.h; NULL: none */
 };
 
 /* Take the oldest control message off the queue; NULL: there is none. The

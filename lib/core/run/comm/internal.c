@@ -19,7 +19,7 @@ rcx_status_t rcx_internal_run(struct rcx_comm *comm,
         status = rcx_program_get(comm, call, &program);
     if (status != RCX_OK)
         return status;
-    status = rcx_request_run(comm, program, in, out);
+    status = rcx_request_run(comm, program, in, out, NULL);
     rcx_program_unpin(&comm->cache, program);
     return status;
 }

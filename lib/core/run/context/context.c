@@ -14,6 +14,7 @@
 #include "core/run/context/finalize.h"
 #include "core/run/detect/ctrl_dispatch.h"
 #include "core/run/diag/describe.h"
+#include "core/run/observe/observer.h"
 #include "core/run/request/orphan.h"
 #include "core/run/request/request.h"
 #include "core/run/request/request_pool.h"
@@ -169,6 +170,7 @@ void rcx_context_destroy(struct rcx_context *context)
     rcx_sleep_close(&context->sleeper);
     if (context->transport)
         context->transport->ops->close(context->transport);
+    rcx_observer_close(context);
     rcx_orphans_close(context);
     rcx_ctrl_close(context);
     rcx_heap_free(&context->heap, context->told);
@@ -410,6 +412,8 @@ rcx_status_t rcx_context_create(const rcx_params_t *params,
         status = make_guard(context);
     if (status == RCX_OK)
         open_status(context);
+    if (status == RCX_OK)
+        status = rcx_observer_open(context);
     if (status == RCX_OK)
         status = make_comms(context);
     if (status != RCX_OK &&

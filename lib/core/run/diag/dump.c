@@ -263,7 +263,10 @@ void rcx_dump_write(FILE *file, const struct rcx_dump_head *head)
         separator = ",\n";
         comm = (struct rcx_dump_comm){0};
     }
-    fprintf(file, "]}\n");
+    putc(']', file);
+    if (head->more)
+        head->more(file, head->more_arg);
+    fprintf(file, "}\n");
 }
 
 static rcx_status_t cannot_write(const struct rcx_log *log, const char *path,

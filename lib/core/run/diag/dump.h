@@ -55,6 +55,9 @@ struct rcx_dump_head {
      * points to stays valid until the next call. */
     bool (*next)(void *arg, struct rcx_dump_comm *comm_p);
     void *arg; /* of next */
+    /* Writes further keys, each behind a comma; NULL: none. */
+    void (*more)(FILE *file, void *arg);
+    void *more_arg;
 };
 
 /* Write a dump. ferror(file) tells whether file took all of it. */

@@ -4,6 +4,7 @@
 
 #include "core/run/diag/describe.h"
 #include "core/run/diag/dump.h"
+#include "core/run/diag/dump_recording.h"
 #include "core/run/object/request.h"
 
 enum { PEERS = 16 };
@@ -75,6 +76,11 @@ static bool next_comm(void *arg, struct rcx_dump_comm *comm_p)
     return true;
 }
 
+static void put_recording(FILE *file, void *context)
+{
+    rcx_dump_recording(file, context);
+}
+
 rcx_status_t rcx_dump_context(struct rcx_context *context, const char *path,
                               const char *reason)
 {
@@ -83,6 +89,8 @@ rcx_status_t rcx_dump_context(struct rcx_context *context, const char *path,
                                        .size = context->boot->size,
                                        .reason = reason,
                                        .next = next_comm,
+                                       .more = put_recording,
+                                       .more_arg = context,
                                        .arg = &source};
 
     return rcx_dump_to_path(&context->log, path, &head);

@@ -324,12 +324,15 @@ void rcx_config_hash(const struct rcx_config *config,
     hashes[RCX_COLL_COUNT + 3] = rcx_shm_settings_hash(&config->shm);
     hashes[RCX_COLL_COUNT + 4] = rcx_hash(
         config->measures_network, rcx_machine_hash(&config->tuning.machine));
+    hashes[RCX_COLL_COUNT + 5] =
+        (config->profile[0] != 0) | (config->trace[0] != 0) << 1;
 }
 
 const char *rcx_config_shared_name(int setting)
 {
-    static const char *const names[] = {"RCX_ORDER", "RCX_CHECK", "RCX_TUNING",
-                                        "RCX_SHM", "RCX_MACHINE"};
+    static const char *const names[] = {
+        "RCX_ORDER", "RCX_CHECK",   "RCX_TUNING",
+        "RCX_SHM",   "RCX_MACHINE", "RCX_PROFILE or RCX_TRACE"};
 
     return setting < RCX_COLL_COUNT ? rcx_colls[setting].variable
                                     : names[setting - RCX_COLL_COUNT];

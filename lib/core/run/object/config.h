@@ -43,6 +43,9 @@ struct rcx_config {
     bool finds_levels;           /* within nodes, by what ranks are bound to */
     int per_group[RCX_LEVELS];   /* else: ranks of a group; 0: no such level */
     char dump[RCX_CONFIG_PATH];  /* without ".RANK.json"; empty: no dumps */
+    char profile[RCX_CONFIG_PATH]; /* "1": to the log; empty: no profile */
+    char trace[RCX_CONFIG_PATH]; /* without ".RANK.json"; empty: no recording */
+    size_t trace_events;
     enum rcx_check check;
     int64_t timeout_ns;
     bool timeout_is_set;
@@ -137,9 +140,9 @@ uint64_t rcx_config_lines_hash(const struct rcx_config *config,
  * Settings that decide which messages are sent, and so must be equal on all
  * ranks: a hash of each, and the name of its variable; NULL: none, it is equal
  * everywhere. First the methods by enum rcx_coll, then order, check, rules,
- * shared memory, and prices.
+ * shared memory, prices, and what observes calls.
  */
-enum { RCX_SHARED_SETTINGS = RCX_COLL_COUNT + 5 };
+enum { RCX_SHARED_SETTINGS = RCX_COLL_COUNT + 6 };
 void rcx_config_hash(const struct rcx_config *config,
                      uint64_t hashes[RCX_SHARED_SETTINGS]);
 const char *rcx_config_shared_name(int setting);

@@ -21,6 +21,7 @@
 #include "core/run/object/config.h"
 #include "core/run/object/time.h"
 
+struct rcx_observer;
 struct rcx_peer;
 struct rcx_request;
 struct rcx_request_slab;
@@ -183,6 +184,7 @@ struct rcx_context {
     struct rcx_memory memory;
     struct rcx_scratch scratch;
     struct rcx_veclists veclists;
+    struct rcx_observer *observer; /* NULL: none */
 };
 
 #endif

@@ -143,6 +143,25 @@ static bool parse_dump(const char *text, struct rcx_config *config)
     return parse_path(text, config->dump);
 }
 
+static bool parse_profile(const char *text, struct rcx_config *config)
+{
+    if (strcmp(text, "0") == 0)
+        text = "none";
+    return parse_path(text, config->profile);
+}
+
+static bool parse_trace(const char *text, struct rcx_config *config)
+{
+    return parse_path(text, config->trace);
+}
+
+static bool parse_trace_events(const char *text, struct rcx_config *config)
+{
+    return rcx_parse_bytes(text, &config->trace_events) &&
+           config->trace_events >= 64 &&
+           config->trace_events <= (size_t)1 << 30;
+}
+
 static bool parse_machine(const char *text, struct rcx_config *config)
 {
     struct rcx_machine machine;
@@ -344,6 +363,26 @@ static const struct rcx_option others[] = {
          "show in a page of /dev/shm, which only the user may read, what this "
          "process is in, for rcx_top",
      .parse = parse_top},
+    {.name = "RCX_PROFILE",
+     .fallback = "none",
+     .values = "none, 0, 1, or a path of up to 255 bytes",
+     .doc =
+         "at the end, rank 0 writes how long all ranks were in which calls: 1: "
+         "to the log; else to the file, as JSON if its name ends in .json",
+     .parse = parse_profile},
+    {.name = "RCX_TRACE",
+     .fallback = "none",
+     .values = "none, or a path of up to 255 bytes",
+     .doc =
+         "record calls and messages, and write them to PATH.RANK.json at the "
+         "end, for rcx_trace --perfetto",
+     .parse = parse_trace},
+    {.name = "RCX_TRACE_EVENTS",
+     .fallback = "64K",
+     .values = "a number from 64 to 1G: 64K, 1M",
+     .doc =
+         "events that RCX_TRACE keeps on a rank, the last ones; 40 bytes each",
+     .parse = parse_trace_events},
     {.name = "RCX_PLAN_CACHE",
      .fallback = "16M",
      .values = "a size: 0, 64K, 16M, 1G",

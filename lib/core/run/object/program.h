@@ -12,6 +12,8 @@
 #include "core/sched/method.h"
 #include "core/sched/segment.h"
 
+struct rcx_profile_row;
+
 /* The plan of a row of segments, and its executions. */
 struct rcx_piece {
     struct rcx_exec_pool pool; /* first: see rcx_piece_of() */
@@ -71,7 +73,9 @@ struct rcx_program {
     bool gives, gets;           /* this rank has an operand, a result */
     bool one_way;               /* some rank only sends */
     bool is_special;            /* one_way or has_stages */
-    bool is_single;             /* one segment, and none of the following */
+    bool is_short;              /* one segment, and no stages */
+    bool is_single;             /* the same, and it is not observed */
+    bool is_observed;           /* by the context's observer */
     bool has_stages;            /* any of the next four */
     bool has_prologue;
     bool has_first_step; /* to tell the lengths of blocks in transit. It has
@@ -86,10 +90,13 @@ struct rcx_program {
     size_t bytes;
     struct rcx_program *chain;         /* in its hash bucket */
     struct rcx_program *newer, *older; /* by last use */
-    char text[128];                    /* the method, for messages */
-    const size_t *displs, *gotten;     /* starts of blocks of irregular calls */
-    struct rcx_neighbors neighbors;    /* of a call that has some */
-    size_t numbers[];                  /* the call's lists, and these */
+    struct rcx_profile_row *rows[2]; /* if is_observed: by enum rcx_form; NULL:
+                                        none */
+    size_t vector_bytes;             /* of all blocks together */
+    char text[128];                  /* the method, for messages */
+    const size_t *displs, *gotten;   /* starts of blocks of irregular calls */
+    struct rcx_neighbors neighbors;  /* of a call that has some */
+    size_t numbers[];                /* the call's lists, and these */
 };
 
 static inline struct rcx_piece *rcx_piece_of(const struct rcx_exec *x)

@@ -70,6 +70,8 @@ struct rcx_request {
     uint64_t ended; /* ticks; 0: not over, or a thread has seen it */
     struct rcx_veclist *veclist;    /* its operands; NULL: one vector */
     struct rcx_exact_stages *exact; /* of programs that sum in stages */
+    const void *site; /* of its program, if that is observed: where the user
+                          called */
 };
 
 static inline bool rcx_request_waits_inside(const struct rcx_request *r)

@@ -9,6 +9,7 @@
 #include "core/base/hash.h"
 #include "core/run/diag/describe.h"
 #include "core/run/mem/exec_pool.h"
+#include "core/run/observe/observer.h"
 #include "core/run/plan/check.h"
 
 /* Least weight of a segment. */
@@ -554,12 +555,15 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
     if (status != RCX_OK)
         return status;
     classify(comm, e, &shape);
+    e->vector_bytes = call->count * shape.elem_bytes;
+    rcx_observer_adopt(comm, e);
     if (e->has_first_step || e->sums_in_stages) {
         leave_open(e);
         return RCX_OK;
     }
     status = build_pieces(comm, e, &shape);
-    e->is_single = e->segments == 1 && !e->has_stages;
+    e->is_short = e->segments == 1 && !e->has_stages;
+    e->is_single = e->is_short && !e->is_observed;
     return status == RCX_OK ? reserve(comm, e) : status;
 }
 

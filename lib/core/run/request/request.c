@@ -7,6 +7,7 @@
 #include "core/run/diag/describe.h"
 #include "core/run/diag/publish.h"
 #include "core/run/fault/failure.h"
+#include "core/run/observe/observer.h"
 #include "core/run/request/callback.h"
 #include "core/run/request/exact_stages.h"
 #include "core/run/request/p2p.h"
@@ -343,6 +344,12 @@ static uint64_t end(struct rcx_request *r)
     return now;
 }
 
+/* Whether the observer sees it here; a blocking call is seen as a whole. */
+static inline bool is_seen(const struct rcx_request *r)
+{
+    return r->program->is_observed && !rcx_request_waits_inside(r);
+}
+
 static inline void complete(struct rcx_request *r)
 {
     struct rcx_seq_window *w = &r->comm->window;
@@ -367,6 +374,8 @@ static inline void conclude(struct rcx_request *r)
     rcx_recorder_end(&r->comm->recorder, r->record, r->status, now);
     r->comm->ended =
         (struct rcx_ended){r->sequence, r->sequence + r->total, r->begin, now};
+    if (__builtin_expect(is_seen(r), 0))
+        rcx_observe_end(r, now);
     if (r->status == RCX_OK || settle(r))
         complete(r);
 }
@@ -514,12 +523,17 @@ __attribute__((noinline)) static void next_stage(struct rcx_request *r)
 
 void rcx_request_finish(struct rcx_request *r)
 {
+    uint64_t now;
+
     if (r->program->is_p2p) {
         complete_message(r);
         return;
     }
     record(r);
-    rcx_recorder_end(&r->comm->recorder, r->record, r->status, end(r));
+    now = end(r);
+    rcx_recorder_end(&r->comm->recorder, r->record, r->status, now);
+    if (is_seen(r))
+        rcx_observe_end(r, now);
     complete(r);
 }
 
@@ -573,6 +587,8 @@ void rcx_request_launch(struct rcx_request *r)
     r->sequence = w->next;
     w->next += r->total;
     r->mark = rcx_seq_window_next_mark(w);
+    if (__builtin_expect(is_seen(r), 0))
+        rcx_observe_start(r);
     pump(r);
     record(r);
 }

@@ -35,6 +35,7 @@ static inline rcx_status_t rcx_request_fill(struct rcx_request *r,
     r->status = RCX_OK;
     r->ended = 0;
     r->veclist = NULL;
+    r->site = NULL;
     return rcx_request_prepare(r, comm, program, in, out);
 }
 static inline void rcx_request_clear(struct rcx_request *r)

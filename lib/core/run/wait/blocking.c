@@ -7,6 +7,7 @@
 
 #include "core/base/relax.h"
 #include "core/run/detect/poll.h"
+#include "core/run/observe/observer.h"
 #include "core/run/request/request_pool.h"
 
 /* Whether x completes within a few polls that complete nothing else. */
@@ -57,14 +58,15 @@ rcx_status_t rcx_request_finish_blocking(struct rcx_comm *comm,
 
 struct rcx_request *rcx_request_start_fast(struct rcx_comm *comm,
                                            struct rcx_program *program,
-                                           const void *in, void *out)
+                                           const void *in, void *out,
+                                           const void *site)
 {
     struct rcx_context *context = comm->context;
     struct rcx_request *r = NULL;
     struct rcx_exec *x;
     bool is_over;
 
-    if (rcx_request_may_start(comm, program))
+    if (program->is_short && rcx_request_has_room(comm, program))
         r = rcx_requests_get(&context->requests, &context->heap);
     x = r ? rcx_exec_get(&program->pieces->pool) : NULL;
     if (!x) {
@@ -74,6 +76,11 @@ struct rcx_request *rcx_request_start_fast(struct rcx_comm *comm,
     }
     rcx_program_pin(program);
     rcx_request_fill(r, comm, program, in, out);
+    if (__builtin_expect(program->is_observed, 0)) {
+        r->site = site;
+        r->sequence = comm->window.next;
+        rcx_observe_start(r);
+    }
     is_over = rcx_request_begin(comm, program, in, out, x);
     rcx_request_note(comm, program);
     is_over = is_over || rcx_exec_go_on(x, 0);
@@ -81,6 +88,10 @@ struct rcx_request *rcx_request_start_fast(struct rcx_comm *comm,
         rcx_request_complete_call(comm, program, program->pieces, x);
         rcx_exec_put(x);
         r->ended = context->progress.ticks;
+        if (__builtin_expect(program->is_observed, 0)) {
+            r->begin = r->ended;
+            rcx_observe_end(r, rcx_ticks());
+        }
         return r;
     }
     x->owner = r;
@@ -88,9 +99,9 @@ struct rcx_request *rcx_request_start_fast(struct rcx_comm *comm,
     return r;
 }
 
-rcx_status_t rcx_request_run_slow(struct rcx_comm *comm,
-                                  struct rcx_program *program, const void *in,
-                                  void *out)
+rcx_status_t rcx_request_run_as_request(struct rcx_comm *comm,
+                                        struct rcx_program *program,
+                                        const void *in, void *out)
 {
     struct rcx_request r;
     rcx_status_t status;

@@ -16,15 +16,22 @@
 #include "core/run/request/seq_window.h"
 #include "core/run/wait/enter.h"
 
-/* Whether the only segment of program may start at once. */
-static inline bool rcx_request_may_start(const struct rcx_comm *comm,
-                                         const struct rcx_program *program)
+/* Whether the windows have room for a segment. */
+static inline bool rcx_request_has_room(const struct rcx_comm *comm,
+                                        const struct rcx_program *program)
 {
     const struct rcx_seq_window *w = &comm->window;
     const uint64_t most = comm->context->ahead;
 
-    return program->is_single && w->next < w->limit &&
+    return w->next < w->limit &&
            (w->ahead & (most - 1)) + program->weight < most;
+}
+
+/* Whether the only segment of program may start at once, with no observer. */
+static inline bool rcx_request_may_start(const struct rcx_comm *comm,
+                                         const struct rcx_program *program)
+{
+    return program->is_single && rcx_request_has_room(comm, program);
 }
 
 /* Start x. True: it has completed. False: continue with rcx_exec_go_on(). */
@@ -78,17 +85,24 @@ rcx_status_t rcx_request_finish_blocking(struct rcx_comm *comm,
  * out, and nothing has happened. Takes a pin of its own. */
 struct rcx_request *rcx_request_start_fast(struct rcx_comm *comm,
                                            struct rcx_program *program,
-                                           const void *in, void *out);
-/* Run a call that may not start at once or has several segments. */
+                                           const void *in, void *out,
+                                           const void *site);
+/* Run a call that may not start at once, has several segments, or is observed:
+ * see observed.c.
+ * site: where the user called; NULL: not known. */
 rcx_status_t rcx_request_run_slow(struct rcx_comm *comm,
                                   struct rcx_program *program, const void *in,
-                                  void *out);
+                                  void *out, const void *site);
+/* The same as a request, whether it is observed or not. */
+rcx_status_t rcx_request_run_as_request(struct rcx_comm *comm,
+                                        struct rcx_program *program,
+                                        const void *in, void *out);
 
 /* program need not be pinned while nothing else runs; the slow functions above
  * pin it. */
 __attribute__((always_inline)) static inline rcx_status_t
 rcx_request_run(struct rcx_comm *comm, struct rcx_program *program,
-                const void *in, void *out)
+                const void *in, void *out, const void *site)
 {
     struct rcx_exec *x = rcx_request_may_start(comm, program)
                              ? rcx_exec_lend(&program->pieces->pool)
@@ -96,7 +110,7 @@ rcx_request_run(struct rcx_comm *comm, struct rcx_program *program,
     bool is_over;
 
     if (__builtin_expect(!x, 0))
-        return rcx_request_run_slow(comm, program, in, out);
+        return rcx_request_run_slow(comm, program, in, out, site);
     is_over = rcx_request_begin(comm, program, in, out, x);
     rcx_request_note(comm, program);
     if (!is_over)

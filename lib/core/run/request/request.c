@@ -16,30 +16,6 @@
 #include "core/run/request/stages.h"
 #include "core/run/request/veclist.h"
 
-rcx_status_t rcx_request_create(struct rcx_comm *comm,
-                                struct rcx_program *program, const void *in,
-                                void *out, struct rcx_request **request_p)
-{
-    struct rcx_context *context = comm->context;
-    struct rcx_request *r =
-        rcx_requests_get(&context->requests, &context->heap);
-    rcx_status_t status;
-
-    if (!r) {
-        rcx_program_unpin(&comm->cache, program);
-        return rcx_fail(&context->log, RCX_ERR_NOMEM,
-                        "no memory for a request");
-    }
-    status = rcx_request_fill(r, comm, program, in, out);
-    if (status != RCX_OK) {
-        rcx_request_clear(r);
-        rcx_requests_put(&context->requests, r);
-        return status;
-    }
-    *request_p = r;
-    return RCX_OK;
-}
-
 /* Append to a list whose end is *end. */
 static inline void link_active(struct rcx_request ***end, struct rcx_request *r)
 {

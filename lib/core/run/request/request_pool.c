@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Freelist of requests, allocated in slabs.
+ * Freelist of requests, allocated in slabs, and requests taken from it.
  */
 #include "core/run/request/request_pool.h"
 
@@ -49,4 +49,28 @@ void rcx_requests_free(struct rcx_requests *pool, struct rcx_heap *heap)
         pool->slabs = slab->next;
         rcx_heap_free(heap, slab);
     }
+}
+
+rcx_status_t rcx_request_create(struct rcx_comm *comm,
+                                struct rcx_program *program, const void *in,
+                                void *out, struct rcx_request **request_p)
+{
+    struct rcx_context *context = comm->context;
+    struct rcx_request *r =
+        rcx_requests_get(&context->requests, &context->heap);
+    rcx_status_t status;
+
+    if (!r) {
+        rcx_program_unpin(&comm->cache, program);
+        return rcx_fail(&context->log, RCX_ERR_NOMEM,
+                        "no memory for a request");
+    }
+    status = rcx_request_fill(r, comm, program, in, out);
+    if (status != RCX_OK) {
+        rcx_request_clear(r);
+        rcx_requests_put(&context->requests, r);
+        return status;
+    }
+    *request_p = r;
+    return RCX_OK;
 }

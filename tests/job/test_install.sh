@@ -170,6 +170,7 @@ diff installed - >"$out" <<END
 ./usr/local/share/fish/vendor_completions.d/rcx_info.fish
 ./usr/local/share/fish/vendor_completions.d/rcx_perf.fish
 ./usr/local/share/fish/vendor_completions.d/rcx_sim.fish
+./usr/local/share/fish/vendor_completions.d/rcx_top.fish
 ./usr/local/share/fish/vendor_completions.d/rcx_trace.fish
 ./usr/local/share/fish/vendor_completions.d/rcx_tune.fish
 ./usr/local/share/fish/vendor_completions.d/rcxrun.fish

@@ -19,7 +19,7 @@ skip() {
 
 # as they are installed
 mkdir -p "$scratch/home/completions" "$scratch/files"
-for tool in rcx_info rcx_perf rcx_sim rcx_trace rcx_tune rcxrun; do
+for tool in rcx_info rcx_perf rcx_sim rcx_top rcx_trace rcx_tune rcxrun; do
     ln -s "$completion/rcx_info" "$scratch/home/completions/$tool"
 done
 : >"$scratch/files/rank0.json"

@@ -30,6 +30,7 @@ program collectives
     call test_allgatherv()
     call test_alltoall()
     call test_alltoallv()
+    call test_neighbors()
     call test_scan()
     call test_exscan()
     call test_in_place()
@@ -445,6 +446,42 @@ contains
       call expect(all(y(d(r) + 1:d(r) + c(r)) == operands(r, c(r)) + 1000 * rank), &
           'alltoallv in place', form)
     end do
+  end subroutine
+
+  ! A ring: three elements to the right, one to the left.
+  subroutine test_neighbors()
+    integer :: to(2), from(2), c(2), d(2)
+    integer(int64) :: lc(2), ld(2)
+    real(real64), asynchronous :: x(4), y(4)
+    type(rcx_request) :: q
+
+    to = [modulo(rank + 1, ranks), modulo(rank - 1, ranks)]
+    from = [to(2), to(1)]
+    c = [3, 1]
+    d = [0, 3]
+    lc = c
+    ld = d
+    x = operands(rank, 4)
+    y = -1
+    select case (form)
+    case (BLOCKING); call rcx_neighbor_alltoallv(x, 2, to, c, d, y, 2, from, c, d, RCX_FLOAT64, world)
+    case (BLOCKING_LONG)
+      call rcx_neighbor_alltoallv(x, 2_int64, to, lc, ld, y, 2_int64, from, lc, ld, RCX_FLOAT64, world)
+    case (NONBLOCKING)
+      call rcx_ineighbor_alltoallv(x, 2, to, c, d, y, 2, from, c, d, RCX_FLOAT64, world, q)
+    case (NONBLOCKING_LONG)
+      call rcx_ineighbor_alltoallv(x, 2_int64, to, lc, ld, y, 2_int64, from, lc, ld, RCX_FLOAT64, &
+          world, q)
+    case (PERSISTENT)
+      call rcx_neighbor_alltoallv_init(x, 2, to, c, d, y, 2, from, c, d, RCX_FLOAT64, world, q)
+    case (PERSISTENT_LONG)
+      call rcx_neighbor_alltoallv_init(x, 2_int64, to, lc, ld, y, 2_int64, from, lc, ld, &
+          RCX_FLOAT64, world, q)
+    end select
+    call complete(q, form)
+    associate (left => operands(from(1), 4), right => operands(from(2), 4))
+      call expect(all(y == [left(:3), right(4)]), 'neighbor_alltoallv', form)
+    end associate
   end subroutine
 
   subroutine test_scan()

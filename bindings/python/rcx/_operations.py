@@ -232,6 +232,21 @@ class Operations(Generic[R]):
             target.pointer, sizes(recvcounts, self.size), sizes(recvdispls, self.size),
             source.datatype), (source, target))
 
+    def neighbor_alltoallv(self, send: Buffer, dests: Sequence[int], sendcounts: Counts,
+                           recv: Buffer, sources: Sequence[int], recvcounts: Counts, *,
+                           senddispls: Counts | None = None, recvdispls: Counts | None = None,
+                           datatype: AnyType | None = None) -> R:
+        """Send sendcounts[i] elements to rank dests[i], and receive recvcounts[i] from rank
+        sources[i]. The lists are this rank's own. A rank may be in one several times."""
+        source, target = operands(send, recv, datatype)
+        source.hold(sendcounts, senddispls, "send")
+        target.hold(recvcounts, recvdispls, "recv")
+        n, m = len(dests), len(sources)
+        return self._run("neighbor_alltoallv", (
+            source.pointer, n, list(dests), sizes(sendcounts, n), sizes(senddispls, n),
+            target.pointer, m, list(sources), sizes(recvcounts, m), sizes(recvdispls, m),
+            source.datatype), (source, target))
+
     # ---- Messages
 
     def send(self, buffer: Buffer, dest: int, tag: int = 0, *,

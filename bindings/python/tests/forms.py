@@ -154,6 +154,12 @@ def movements(world, form):
     perform(world, form, "alltoallv", there, [n] * p, recvdispls=displs)
     equal(there, itertools.chain.from_iterable(
         mine(r, n * p)[displs[me]:displs[me] + n] for r in reversed(range(p))))
+    # a ring: the block for the right neighbour, then the one for the left
+    left, right = (me - 1) % p, (me + 1) % p
+    out = array.array("q", [-1] * (2 * n + 1))
+    perform(world, form, "neighbor_alltoallv", mine(me, 2 * n + 1), [right, left], [n, n + 1], out,
+            [left, right], [n, n + 1])
+    equal(out, [*mine(left, n), *mine(right, 2 * n + 1)[n:]])
     perform(world, form, "barrier")
 
 

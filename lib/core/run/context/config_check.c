@@ -118,6 +118,7 @@ struct machine_facts {
     uint64_t ack_bytes; /* minimum over all ranks */
     uint64_t ahead;     /* minimum over all ranks */
     uint64_t ranks;     /* on this machine */
+    uint64_t job;       /* of rank 0 */
     cpu_set_t cpus;     /* where any of them may run */
 };
 
@@ -166,8 +167,10 @@ static int64_t only_cpu(const cpu_set_t *cpus)
 static void compare_with(struct check *s, int rank, bool is_lower,
                          const struct rcx_peer_header *h)
 {
-    if (rank == 0)
+    if (rank == 0) {
         memcpy(s->first, h->settings, sizeof s->first);
+        s->found.job = h->job;
+    }
     for (int i = 0; i < RCX_SHARED_SETTINGS && s->mismatching < 0; i++) {
         if (h->settings[i] != s->first[i]) {
             s->mismatching = rank;
@@ -307,6 +310,7 @@ static void note_machine(struct rcx_context *context, const struct check *s)
     context->cores = s->found.ranks == (uint64_t)size ? cores : 0;
     context->oversubscribes_cores = s->found.ranks > (uint64_t)cores;
     context->is_split = s->found.ranks > on_node;
+    context->job = s->found.job;
 }
 
 /* The id of the group of a level that a rank is in; 0: not known. */

@@ -305,14 +305,9 @@ static bool open_told(struct rcx_context *context)
 /* Begin to publish what this rank is in, unless /dev/shm has no room. */
 static void open_status(struct rcx_context *context)
 {
-    struct rcx_peer_header first;
-    const void *address;
-
-    if (!context->config.has_status_page || context->boot->one_process ||
-        rcx_peer_lookup(context->boot, &context->log, 0, &first, &address) !=
-            RCX_OK)
+    if (!context->config.has_status_page || context->boot->one_process)
         return;
-    if (!rcx_status_open(&context->status, first.job, context->boot->rank,
+    if (!rcx_status_open(&context->status, context->job, context->boot->rank,
                          context->boot->size, &context->time.born))
         rcx_info(&context->log, "rcx_top does not see this process: no page "
                                 "in " RCX_STATUS_FOLDER ": %m");

@@ -171,6 +171,7 @@ struct rcx_context {
     int cores; /* that the ranks may use together; 0: several machines */
     bool oversubscribes_cores; /* ranks of this machine outnumber its cores */
     bool is_split;             /* this machine's ranks are on several nodes */
+    uint64_t job;              /* number of the job, for rcx_top */
     size_t ahead;
     struct rcx_tag_layout layout;
     struct rcx_heap heap;

@@ -73,8 +73,9 @@ double rcx_price_of(const struct rcx_algo *algo, struct rcx_shape *s,
     return rcx_price_by_level(algo, s, needed);
 }
 
-const struct rcx_algo *rcx_price_cheapest(struct rcx_shape *s,
-                                          rcx_order_t needed)
+/* As rcx_price_cheapest(); *least_p is its price, or INFINITY. */
+static const struct rcx_algo *find_cheapest(struct rcx_shape *s,
+                                            rcx_order_t needed, double *least_p)
 {
     const struct rcx_algo *best = NULL;
     struct rcx_shape cheapest = *s;
@@ -94,7 +95,16 @@ const struct rcx_algo *rcx_price_cheapest(struct rcx_shape *s,
         cheapest = as_it;
     }
     *s = cheapest;
+    *least_p = least;
     return best;
+}
+
+const struct rcx_algo *rcx_price_cheapest(struct rcx_shape *s,
+                                          rcx_order_t needed)
+{
+    double least;
+
+    return find_cheapest(s, needed, &least);
 }
 
 /* ---- Segments ------------------------------------------------------------ */
@@ -125,11 +135,11 @@ const struct rcx_algo *rcx_price_cheapest_cut(struct rcx_shape *s,
                                               rcx_order_t needed)
 {
     const struct rcx_shape whole = *s;
-    const struct rcx_algo *best = rcx_price_cheapest(s, needed);
+    double least, seconds;
+    const struct rcx_algo *best = find_cheapest(s, needed, &least);
     const bool is_cut = !whole.uncut && rcx_nodes_linked(whole.nodes) &&
                         !rcx_colls[whole.coll].is_local && !whole.displs &&
                         whole.elem_bytes > 0;
-    double least = best ? cost_of(best, s) : 0;
 
     for (size_t i = 0; best && is_cut && i < sizeof cuts / sizeof *cuts; i++) {
         const size_t segment = cuts[i].bytes / whole.elem_bytes;
@@ -139,10 +149,10 @@ const struct rcx_algo *rcx_price_cheapest_cut(struct rcx_shape *s,
         if (segment == 0 || 2 * segment > whole.count)
             continue;
         cut = rcx_price_segment(&whole, segment, cuts[i].window);
-        algo = rcx_price_cheapest(&cut, needed);
-        if (cost_of(algo, &cut) >= (s->segments > 1 ? 1 : worth) * least)
+        algo = find_cheapest(&cut, needed, &seconds);
+        if (seconds >= (s->segments > 1 ? 1 : worth) * least)
             continue;
-        least = cost_of(algo, &cut);
+        least = seconds;
         best = algo;
         *s = cut;
     }

@@ -240,6 +240,19 @@ static void check_refusals(void)
     check_members(me.world, mask_of(me.size) - 1);
 }
 
+/* The teller returns when all ranks have left the barrier, which would fail for
+ * a late one. */
+static void leave_barrier_together(void)
+{
+    rank_require(rcx_barrier(me.world), "rcx_barrier");
+    if (me.rank != teller)
+        rank_signal(pids[teller]);
+    for (int others = me.rank == teller ? me.size - 1 : 0; others > 0;) {
+        rcx_progress(me.context);
+        others -= rank_take_signal();
+    }
+}
+
 static void run(const char *how)
 {
     static const char ended = 'X', stopped = 'T', any = '\0';
@@ -254,7 +267,7 @@ static void run(const char *how)
     check_refusals();
     rank_require(rcx_comm_dup(me.world, &comm), "rcx_comm_dup");
     rest = without_victim();
-    rank_require(rcx_barrier(me.world), "rcx_barrier");
+    leave_barrier_together();
     if (me.rank == victim)
         be_victim(how, comm);
     (blocks ? wait_blocking : wait_for_victim)(comm, when);
@@ -286,6 +299,7 @@ int main(int argc, char **argv)
         return 2;
     victim = atoi(argv[2]);
     teller = victim == 0;
+    rank_block_signals();
     rank_require(rank_open(&params), "rcx_init");
     rank_require(rcx_allgather(&pid, pids, 1, RCX_INT64, me.world),
                  "rcx_allgather");

@@ -6,6 +6,7 @@
 #ifndef RCX_TESTS_JOB_RANK_H
 #define RCX_TESTS_JOB_RANK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "rcx/rcx.h"
@@ -43,6 +44,7 @@ int64_t rank_now_ns(void);
 void rank_block_signals(void);
 void rank_signal(int64_t pid);
 void rank_await_signals(int times);
+bool rank_take_signal(void); /* false: none has come */
 
 /* On a busy machine a process may get no core for a second.
  * rank_watch_machine() starts to measure such time; rank_lost_ns() returns

@@ -263,9 +263,12 @@ void rcx_method_apply(const struct rcx_method *m, struct rcx_shape *s)
 {
     memcpy(s->params, m->params, sizeof s->params);
     s->nodes = m->nodes;
-    if (m->segment > 0 && m->segment < s->count && rcx_nodes_linked(s->nodes)) {
-        s->segments = (double)((s->count - 1) / m->segment + 1);
-        s->window = m->window;
+    if (rcx_nodes_linked(s->nodes)) {
+        const struct rcx_shape cut =
+            rcx_price_segment(s, m->segment, m->window);
+
+        s->segments = cut.segments;
+        s->window = cut.window;
     }
 }
 

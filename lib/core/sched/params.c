@@ -59,26 +59,21 @@ double rcx_cost_seconds(const struct rcx_cost *cost, size_t elem_bytes,
     return rounds + (double)elem_bytes * volume;
 }
 
-/* All ranks that take part: those of a phase, in all phases alike at once. */
-static double ranks_of(const struct rcx_shape *s)
-{
-    return (double)s->size * (s->alike > 0 ? s->alike : 1);
-}
-
 /* Seconds for which messages of all ranks occupy the cores that they share.
  * Between nodes both ends of a message take part of its time. */
 static double work(const struct rcx_cost *cost, const struct rcx_shape *s)
 {
     const struct rcx_machine *m = rcx_machine_of(s);
     enum { ENDS = 2 };
+    const double ranks = rcx_shape_taking_part(s);
     double each = (cost->rounds - cost->idle) * m->alpha;
 
-    if (s->cores <= 0 || ranks_of(s) <= s->cores)
+    if (s->cores <= 0 || ranks <= s->cores)
         return 0;
     for (int l = 0; l < RCX_LEVELS; l++)
         each += (cost->across[l].rounds - cost->across[l].idle) * ENDS *
                 tell_of(&m->link[l]);
-    return each * ranks_of(s) / s->cores;
+    return each * ranks / s->cores;
 }
 
 /* Seconds for which the busiest rank, or the busiest link, is busy. */

@@ -40,6 +40,16 @@ double rcx_cost_seconds(const struct rcx_cost *cost, size_t elem_bytes,
  */
 double rcx_cost_time(const struct rcx_cost *cost, const struct rcx_shape *s);
 
+/* How many phases alike run at once, and all their ranks. */
+static inline int rcx_shape_alike(const struct rcx_shape *s)
+{
+    return s->alike > 0 ? s->alike : 1;
+}
+static inline double rcx_shape_taking_part(const struct rcx_shape *s)
+{
+    return (double)s->size * rcx_shape_alike(s);
+}
+
 void rcx_params_reset(const struct rcx_algo *algo, int64_t params[]);
 /* Return the parameter of that name; NULL: algo has none. */
 const struct rcx_param *rcx_params_find(const struct rcx_algo *algo,

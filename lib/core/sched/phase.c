@@ -73,16 +73,11 @@ struct rcx_shape rcx_phase_shape(const struct rcx_phase *phase,
 
 /* ---- Prices -------------------------------------------------------------- */
 
-static int alike(const struct rcx_shape *s)
-{
-    return s->alike > 0 ? s->alike : 1;
-}
-
 struct rcx_scope rcx_scope_within(const struct rcx_shape *s)
 {
     return (struct rcx_scope){.inner = s->nodes->finer,
                               .beside = s->beside,
-                              .alike = s->nodes->count * alike(s)};
+                              .alike = s->nodes->count * rcx_shape_alike(s)};
 }
 
 /* Phases that run beside the one around it run beside this one as well. */
@@ -94,7 +89,7 @@ struct rcx_scope rcx_scope_between(const struct rcx_shape *s, int leaders)
                               .leaders = leaders,
                               .beside =
                                   leaders * (s->beside > 0 ? s->beside : 1),
-                              .alike = leaders * alike(s)};
+                              .alike = leaders * rcx_shape_alike(s)};
 }
 
 /* Make idle, a mean over the ranks of a phase, one over all ranks: those that
@@ -109,8 +104,8 @@ struct rcx_cost rcx_phase_cost(const struct rcx_phase *phase,
                                size_t count)
 {
     const struct rcx_shape s = rcx_phase_shape(phase, outer, size, count);
-    const double all = (double)outer->size * alike(outer);
-    const double part = size * (double)alike(&s) / all;
+    const double part =
+        rcx_shape_taking_part(&s) / rcx_shape_taking_part(outer);
     struct rcx_cost cost = rcx_cost_of(phase->algo, &s);
 
     if (part >= 1)

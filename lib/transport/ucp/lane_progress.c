@@ -177,24 +177,27 @@ rcx_status_t rcx_ucp_lane_recv_any(struct ucp *u, struct rcx_message *m)
     return RCX_IN_PROGRESS;
 }
 
-void rcx_ucp_lane_cancel(struct ucp *u, struct rcx_message *m)
+/* End m with this status, unless a channel has it, whose function decides. */
+static void take_back(struct ucp *u, struct rcx_message *m, rcx_status_t status,
+                      void (*from)(struct rcx_shm_channel *,
+                                   struct rcx_message *))
 {
     struct rcx_shm_lane *lane = &u->lane.base;
 
     if (rcx_shm_msg(m)->channel)
-        rcx_shm_cancel(rcx_shm_msg(m)->channel, m);
+        from(rcx_shm_msg(m)->channel, m);
     else if (rcx_message_remove(&lane->any, &lane->any_end, m))
-        rcx_message_complete(&u->base, m, RCX_ERR_COMM_FAILED);
+        rcx_message_complete(&u->base, m, status);
+}
+
+void rcx_ucp_lane_cancel(struct ucp *u, struct rcx_message *m)
+{
+    take_back(u, m, RCX_ERR_COMM_FAILED, rcx_shm_cancel);
 }
 
 void rcx_ucp_lane_withdraw(struct ucp *u, struct rcx_message *m)
 {
-    struct rcx_shm_lane *lane = &u->lane.base;
-
-    if (rcx_shm_msg(m)->channel)
-        rcx_shm_withdraw(rcx_shm_msg(m)->channel, m);
-    else if (rcx_message_remove(&lane->any, &lane->any_end, m))
-        rcx_message_complete(&u->base, m, RCX_ERR_CANCELED);
+    take_back(u, m, RCX_ERR_CANCELED, rcx_shm_withdraw);
 }
 
 /* A lane that cannot be opened is found by the receive. */

@@ -25,6 +25,8 @@ static void keep_error(rcx_log_level_t level, const char *text, void *arg)
         me.on_line(text);
     if (level == RCX_LOG_ERROR && me.errors++ == 0)
         snprintf(me.error, sizeof me.error, "%s", text);
+    else if (level == RCX_LOG_ERROR)
+        snprintf(me.last_error, sizeof me.last_error, "%s", text);
     if (level == RCX_LOG_WARN)
         snprintf(me.warning, sizeof me.warning, "%s", text);
 }
@@ -47,7 +49,7 @@ rcx_status_t rank_open(const rcx_params_t *params)
 
 void rank_fail(const char *format, ...)
 {
-    char text[512];
+    char text[2048];
     va_list args;
 
     va_start(args, format);
@@ -60,8 +62,9 @@ void rank_fail(const char *format, ...)
 void rank_expect(rcx_status_t status, rcx_status_t expected, const char *what)
 {
     if (status != expected)
-        rank_fail("%s: %s instead of %s (%s)", what, rcx_status_string(status),
-                  rcx_status_string(expected), me.error);
+        rank_fail("%s: %s instead of %s (%s%s%s)", what,
+                  rcx_status_string(status), rcx_status_string(expected),
+                  me.error, *me.last_error ? "; last: " : "", me.last_error);
 }
 
 void rank_require(rcx_status_t status, const char *what)

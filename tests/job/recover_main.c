@@ -12,6 +12,8 @@
  *           collectives, agreements and shrinks; the others go on
  *   stop    rank COUNT stops, is excluded, continues, and learns of it
  *   world   rank COUNT dies and the world is shrunk, without a deadline
+ *   leave   rank 1 dies; of the others, the second finalizes while a reduction
+ *           of these waits for the first, and the root must get the result
  *   exact   rank 1 dies in an exact sum; the others get an error, and go on
  *           with right sums. COUNT is 1 to 4: it dies where it has the plan of
  *           that stage (with RCX_LOG=debug); or 5 and more: after COUNT - 5
@@ -289,6 +291,31 @@ static void run_world(int victim)
     rank_require(rcx_comm_free(&next), "rcx_comm_free");
 }
 
+/* ---- Leave --------------------------------------------------------------- */
+
+static void run_leave(void)
+{
+    const int64_t mine = INT64_C(1) << me.rank;
+    int64_t begin, all = 0;
+    rcx_comm_t *next;
+
+    rank_require(rcx_barrier(me.world), "rcx_barrier");
+    if (me.rank == 1)
+        kill(getpid(), SIGKILL);
+    rank_require(rcx_comm_shrink(me.world, LIMIT_NS, &next), "rcx_comm_shrink");
+    members_of(next); /* all have it */
+    begin = rank_now_ns();
+    while (rcx_comm_rank(next) == 0 && rank_now_ns() < begin + SECOND_NS / 2)
+        rcx_progress(me.context);
+    rank_require(rcx_reduce(&mine, &all, 1, RCX_INT64, RCX_SUM,
+                            rcx_comm_size(next) - 1, next),
+                 "rcx_reduce");
+    if (rcx_comm_rank(next) == rcx_comm_size(next) - 1 &&
+        all != (1 << me.size) - 1 - 2)
+        rank_fail("the sum is %ld", (long)all);
+    rank_require(rcx_comm_free(&next), "rcx_comm_free");
+}
+
 /* ---- Exact sums ---------------------------------------------------------- */
 
 /* Two chunks of two stages, if sums have stages. */
@@ -460,6 +487,8 @@ int main(int argc, char **argv)
         run_deaths(count);
     else if (strcmp(argv[1], "stop") == 0)
         run_stop(count);
+    else if (strcmp(argv[1], "leave") == 0)
+        run_leave();
     else if (strcmp(argv[1], "exact") == 0)
         run_exact(count);
     else if (strcmp(argv[1], "float") == 0)

@@ -48,6 +48,8 @@ for way in "${ways[@]}"; do
         expect 137 $n "${options[@]}" -- world 0
         expect 137 $n "${options[@]}" -- world $((n - 1))
     done
+    # A member may finalize when it has done its part.
+    expect 137 4 "${options[@]}" -x RCX_REDUCE=binomial -- leave
 done
 expect 0 1 -- agree 3
 expect 0 1 -- loop 20

@@ -180,7 +180,8 @@ static bool is_known_to_all(const struct rcx_context *context)
 
 /* A rank that watches its peers or the network would take this one for dead. If
  * this process ends before that rank has read all messages, its connection is
- * reset and the message is lost: so wait for a reply. */
+ * reset and the message is lost: so wait for a reply. It comes when the peer
+ * has completed the operations that this rank has taken part in. */
 static void announce_finalize(struct rcx_context *context)
 {
     const int64_t until = time_of(context) + ack_limit_ns;

@@ -155,14 +155,33 @@ static void receive_without_comm(struct rcx_context *context,
         keep_early(context, body, bytes);
 }
 
-/* The rank that finalizes waits for this reply. */
-static void acknowledge(struct rcx_context *context, int rank)
+/* ---- Peers that finalize after a failure --------------------------------- */
+
+/* Whether a collective operation is in progress on a communicator with this
+ * member. The member may have done its part, but its exit would fail the
+ * communicator. */
+static bool is_in_operation(const struct rcx_context *context, int rank)
+{
+    for (const struct rcx_comm *c = context->comms.first; c; c = c->next)
+        if (c != context->internal && c->first && !rcx_comm_is_failed(c) &&
+            rcx_comm_index(c, rank) >= 0)
+            return true;
+    return false;
+}
+
+/* Reply to ranks that finalize, which wait for it for a limited time. */
+static void acknowledge(struct rcx_context *context)
 {
     struct rcx_ctrl_msg ack = {.kind = RCX_CTRL_FINALIZES_ACK,
                                .comm_id = RCX_COMM_ID_INTERNAL};
 
-    if (rcx_peer_step(context, rank, RCX_PEER_FINALIZES) == RCX_PEER_REPLY)
-        rcx_ctrl_reply(context, rank, &ack);
+    for (int rank = 0; rank < context->boot->size && context->ctrl.unanswered;
+         rank++)
+        if (rcx_peer_of(context, rank).awaits_reply &&
+            !is_in_operation(context, rank)) {
+            rcx_peer_await_reply(context, rank, false);
+            rcx_ctrl_reply(context, rank, &ack);
+        }
 }
 
 /* ---- Dispatch ------------------------------------------------------------ */
@@ -190,7 +209,10 @@ static void dispatch(struct rcx_context *context,
         comm ? handle(comm, body, bytes)
              : receive_without_comm(context, body, bytes);
     else if (body->kind == RCX_CTRL_FINALIZES)
-        acknowledge(context, body->from);
+        rcx_peer_await_reply(
+            context, body->from,
+            rcx_peer_step(context, body->from, RCX_PEER_FINALIZES) ==
+                RCX_PEER_REPLY);
     else if (body->kind == RCX_CTRL_FINALIZES_ACK)
         rcx_peer_acknowledge(context, body->from);
     else if (comm && body->kind == RCX_CTRL_CALL)
@@ -215,4 +237,5 @@ void rcx_ctrl_dispatch(struct rcx_context *context)
         else
             rcx_ctrl_frame_free(frame);
     }
+    acknowledge(context);
 }

@@ -206,6 +206,16 @@ void rcx_peer_exclude(struct rcx_context *context, int rank)
         peer->is_excluded = true;
 }
 
+void rcx_peer_await_reply(struct rcx_context *context, int rank, bool awaits)
+{
+    struct rcx_peer *peer = open_peer(context, rank);
+
+    if (!peer || peer->awaits_reply == awaits)
+        return;
+    peer->awaits_reply = awaits;
+    context->ctrl.unanswered += awaits ? 1 : -1;
+}
+
 void rcx_peer_acknowledge(struct rcx_context *context, int rank)
 {
     struct rcx_peer *peer = open_peer(context, rank);

@@ -82,6 +82,8 @@ enum rcx_peer_action rcx_peer_step(struct rcx_context *context, int rank,
 void rcx_peer_exclude(struct rcx_context *context, int rank);
 /* The program says that the peer's process has ended. */
 void rcx_peer_declare_ended(struct rcx_context *context, int rank);
+/* The peer finalizes and waits for a reply, or has got it. */
+void rcx_peer_await_reply(struct rcx_context *context, int rank, bool awaits);
 /* The peer knows that this rank finalizes. */
 void rcx_peer_acknowledge(struct rcx_context *context, int rank);
 /* A peer is dead, or has left after an error: its communicators fail. Their

@@ -32,6 +32,7 @@ enum rcx_peer_state {
 struct rcx_peer {
     uint8_t state;         /* enum rcx_peer_state */
     bool has_acknowledged; /* it knows that this rank finalizes */
+    bool awaits_reply;     /* it waits until this rank knows that it does */
     bool is_excluded;      /* the others have agreed that it has failed */
     bool has_ended;        /* the program says that its process has */
 };

@@ -166,6 +166,29 @@ alone=$!
 until_says_of "^ +0 +$alone " $alone
 kill -KILL $alone
 wait $alone 2>>"$err"
+# A page of an ended process whose number has come again.
+"$main" loop 2>>"$err" &
+again=$!
+copy=/dev/shm/rcx_top.1.0.$again.1
+until_says_of "^ +0 +$alone ended " $alone && until_says_of "^ +0 +$again (in call|outside) " $again \
+    && "$python" - "/dev/shm/rcx_top."*".$alone.0" $alone $again "$copy" >"$err" 2>&1 <<'END' \
+    && run 0 "$top" -1 && grep -qE "^ +0 +$again ended " "$out" \
+    && run 0 "$top" -1 $again && grep -qE "^ +0 +$again (in call|outside) " "$out" && [ "$(grep -c '^job' "$out")" -eq 1 ]
+import struct
+import sys
+
+source, alone, again, copy = sys.argv[1:]
+with open(source, "rb") as file:
+    page = bytearray(file.read())
+job, pid = struct.unpack_from("=Ii", page, 12)
+assert (pid, job & 0x3FFFFF) == (int(alone), int(alone))
+struct.pack_into("=Ii", page, 12, (job - pid) ^ 1 << 22 | int(again), int(again))
+with open(copy, "wb") as file:
+    file.write(page)
+END
+ok $? "the job that runs is meant if another process had the number"
+kill $again
+wait $again 2>>"$err"
 until_says_of "^ +0 +$alone ended " $alone && run 0 "$top" --clean && grep -qE '^[1-9][0-9]* pages? removed$' "$out" \
     && ! compgen -G "/dev/shm/rcx_top.*.$alone.0" && run 1 "$top" -1 $alone && grep -q 'no such job' "$err"
 ok $? "without rcxrun rcx_top --clean removes it"

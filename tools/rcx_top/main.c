@@ -105,38 +105,67 @@ static struct options parse(int argc, char **argv)
 
 /* ---- Jobs ---------------------------------------------------------------- */
 
-static bool is_wanted(const struct top_job *job, char **jobs)
+static bool has_number(const struct top_job *job, int pid)
 {
-    if (!*jobs)
-        return true;
-    for (; *jobs; jobs++) {
-        const int pid = atoi(*jobs);
+    bool has = pid == rcx_status_job_pid(job->job);
 
-        if (pid == rcx_status_job_pid(job->job))
-            return true;
-        for (size_t i = 0; i < job->n; i++)
-            if (pid == job->ranks[i].page.pid)
-                return true;
-    }
-    return false;
+    for (size_t i = 0; i < job->n && !has; i++)
+        has = pid == job->ranks[i].page.pid;
+    return has;
 }
 
-/* Divide the sorted ranks into jobs, and keep those that are wanted. */
-static size_t find_jobs(const struct top_rank *ranks, size_t n, char **wanted,
-                        struct top_job *jobs)
+static bool has_ended(const struct top_job *job)
+{
+    for (size_t i = 0; i < job->n; i++)
+        if (job->ranks[i].state != TOP_ENDED)
+            return false;
+    return true;
+}
+
+/* Process numbers come again: if several jobs have this one, those that have
+ * ended are not meant, unless all have. */
+static void want(struct top_job *jobs, size_t n, int pid)
+{
+    bool lives = false;
+
+    for (size_t i = 0; i < n; i++)
+        lives |= has_number(&jobs[i], pid) && !has_ended(&jobs[i]);
+    for (size_t i = 0; i < n; i++)
+        jobs[i].is_wanted |=
+            has_number(&jobs[i], pid) && !(lives && has_ended(&jobs[i]));
+}
+
+/* Divide the sorted ranks into jobs. Returns how many. */
+static size_t divide(const struct top_rank *ranks, size_t n, bool are_wanted,
+                     struct top_job *jobs)
 {
     size_t found = 0;
 
     for (size_t i = 0, end; i < n; i = end) {
-        struct top_job job = {.job = ranks[i].page.job,
-                              .size = ranks[i].page.size,
-                              .ranks = &ranks[i]};
+        struct top_job *job = &jobs[found++];
 
-        for (end = i; end < n && ranks[end].page.job == job.job; end++)
-            job.n++;
-        if (is_wanted(&job, wanted))
-            jobs[found++] = job;
+        *job = (struct top_job){.job = ranks[i].page.job,
+                                .size = ranks[i].page.size,
+                                .ranks = &ranks[i],
+                                .is_wanted = are_wanted};
+        for (end = i; end < n && ranks[end].page.job == job->job; end++)
+            job->n++;
     }
+    return found;
+}
+
+/* The jobs of the numbers that are given, or all. */
+static size_t find_jobs(const struct top_rank *ranks, size_t n, char **numbers,
+                        struct top_job *jobs)
+{
+    const size_t count = divide(ranks, n, !*numbers, jobs);
+    size_t found = 0;
+
+    for (; *numbers; numbers++)
+        want(jobs, count, atoi(*numbers));
+    for (size_t i = 0; i < count; i++)
+        if (jobs[i].is_wanted)
+            jobs[found++] = jobs[i];
     return found;
 }
 

@@ -35,6 +35,7 @@ struct top_job {
     int size;
     const struct top_rank *ranks;
     size_t n;
+    bool is_wanted;
 };
 
 /* A rank that others wait for. */

@@ -615,6 +615,28 @@ RCX_API rcx_status_t rcx_comm_split(rcx_comm_t *comm, int color, int key,
 RCX_API rcx_status_t rcx_comm_create_group(rcx_comm_t *comm, int n,
                                            const int ranks[], int tag,
                                            rcx_comm_t **new_p);
+
+/*
+ * The same, nonblocking: they start, and *new_p is set when the request
+ * completes; until then it is NULL, and must stay valid. After an error it is
+ * NULL. idup and isplit take their place among the collectives of comm;
+ * operations that start on comm later need not wait. comm may be freed
+ * meanwhile. The deadline of comm is that of the request.
+ *
+ * RCX_ERR_BUSY (icreate_group): this process is creating an equal group with
+ * this tag; nothing has happened. Errors of arguments, of memory, and of a comm
+ * that has failed are returned at once, others by the request.
+ */
+RCX_API rcx_status_t rcx_comm_idup(rcx_comm_t *comm, rcx_comm_t **new_p,
+                                   rcx_request_t **request_p);
+RCX_API rcx_status_t rcx_comm_isplit(rcx_comm_t *comm, int color, int key,
+                                     rcx_comm_t **new_p,
+                                     rcx_request_t **request_p);
+RCX_API rcx_status_t rcx_comm_icreate_group(rcx_comm_t *comm, int n,
+                                            const int ranks[], int tag,
+                                            rcx_comm_t **new_p,
+                                            rcx_request_t **request_p);
+
 /* As rcx_comm_split(), with the ranks of each node as one color.
  * RCX_ERR_UNSUPPORTED: see rcx_comm_node_of(). */
 RCX_API rcx_status_t rcx_comm_split_node(rcx_comm_t *comm, int key,

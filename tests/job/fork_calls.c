@@ -66,6 +66,10 @@ static void be_called(rcx_request_t *request, rcx_status_t status, void *arg)
     X(rcx_comm_split, in.h.comm, 0, 0, &out.comm)                              \
     X(rcx_comm_create_group, in.h.comm, 1, &me.rank, 0, &out.comm)             \
     X(rcx_comm_split_node, in.h.comm, 0, &out.comm)                            \
+    X(rcx_comm_idup, in.h.comm, &out.comm, &out.request)                       \
+    X(rcx_comm_isplit, in.h.comm, 0, 0, &out.comm, &out.request)               \
+    X(rcx_comm_icreate_group, in.h.comm, 1, &me.rank, 0, &out.comm,            \
+      &out.request)                                                            \
     X(rcx_comm_node_of, in.h.comm, 0, &out.fd)                                 \
     X(rcx_comm_translate, in.h.comm, 1, &me.rank, in.h.world, &out.fd)         \
     X(rcx_comm_compare, in.h.comm, in.h.world, &out.comparison)                \

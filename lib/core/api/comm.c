@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Functions of communicators. */
 #include "core/api/arguments.h"
+#include "core/api/request.h"
 #include "core/run/comm/comm_close.h"
 #include "core/run/comm/comm_make.h"
 #include "core/run/detect/detector.h"
 #include "core/run/fault/failure.h"
 #include "core/run/wait/enter.h"
+#include "core/run/wait/progress.h"
 
 int rcx_comm_rank(const rcx_comm_t *comm)
 {
@@ -89,10 +91,38 @@ static rcx_status_t check_comm(const char *call, rcx_comm_t *comm,
     return RCX_OK;
 }
 
+/* Wait for the request that makes it. */
+static rcx_status_t finish(struct rcx_request *r, rcx_comm_t *const *new_p)
+{
+    const rcx_status_t status = rcx_request_wait(r);
+
+    rcx_request_release(r);
+    if (status == RCX_OK && *new_p)
+        rcx_comm_attend(*new_p);
+    return status;
+}
+
+/* request_p: NULL if the call blocks. */
+static rcx_status_t hand_out(rcx_status_t status, struct rcx_request *r,
+                             rcx_comm_t *const *new_p,
+                             rcx_request_t **request_p)
+{
+    if (status != RCX_OK)
+        return status;
+    rcx_request_hand_out(r, false);
+    if (!request_p)
+        return finish(r, new_p);
+    rcx_request_announce(r);
+    *request_p = r;
+    return RCX_OK;
+}
+
 static rcx_status_t split(const char *call, rcx_comm_t *comm, int color,
-                          int key, rcx_comm_t **new_p)
+                          int key, rcx_comm_t **new_p,
+                          rcx_request_t **request_p)
 {
     rcx_status_t status = check_comm(call, comm, new_p);
+    struct rcx_request *r;
 
     if (status != RCX_OK)
         return status;
@@ -104,15 +134,38 @@ static rcx_status_t split(const char *call, rcx_comm_t *comm, int color,
     status = rcx_comm_enter(comm);
     if (status != RCX_OK)
         return status;
-    status = rcx_comm_make_split(comm, color, key, new_p);
+    rcx_stamp_call(comm->context, rcx_ticks());
+    status = rcx_comm_start_split(comm, color, key, !request_p, new_p, &r);
+    status = hand_out(status, r, new_p, request_p);
     rcx_comm_leave(comm);
     return status;
+}
+
+static rcx_status_t check_request_p(const char *call, const rcx_comm_t *comm,
+                                    rcx_request_t **request_p)
+{
+    if (!rcx_comm_is_valid(comm))
+        return rcx_bad_handle(call, "comm", comm);
+    if (!request_p)
+        return rcx_fail(&comm->context->log, RCX_ERR_ARG,
+                        "rcx_%s: request_p=NULL", call);
+    return RCX_OK;
 }
 
 rcx_status_t rcx_comm_split(rcx_comm_t *comm, int color, int key,
                             rcx_comm_t **new_p)
 {
-    return split("comm_split", comm, color, key, new_p);
+    return split("comm_split", comm, color, key, new_p, NULL);
+}
+
+rcx_status_t rcx_comm_isplit(rcx_comm_t *comm, int color, int key,
+                             rcx_comm_t **new_p, rcx_request_t **request_p)
+{
+    const rcx_status_t status = check_request_p("comm_isplit", comm, request_p);
+
+    return status == RCX_OK
+               ? split("comm_isplit", comm, color, key, new_p, request_p)
+               : status;
 }
 
 rcx_status_t rcx_comm_split_node(rcx_comm_t *comm, int key, rcx_comm_t **new_p)
@@ -122,42 +175,78 @@ rcx_status_t rcx_comm_split_node(rcx_comm_t *comm, int key, rcx_comm_t **new_p)
 
     if (status == RCX_OK)
         status = rcx_comm_node_of(comm, comm->rank, &node);
-    return status == RCX_OK ? split("comm_split_node", comm, node, key, new_p)
-                            : status;
+    return status == RCX_OK
+               ? split("comm_split_node", comm, node, key, new_p, NULL)
+               : status;
 }
 
 rcx_status_t rcx_comm_dup(rcx_comm_t *comm, rcx_comm_t **new_p)
 {
-    return split("comm_dup", comm, 0, 0, new_p);
+    return split("comm_dup", comm, 0, 0, new_p, NULL);
+}
+
+rcx_status_t rcx_comm_idup(rcx_comm_t *comm, rcx_comm_t **new_p,
+                           rcx_request_t **request_p)
+{
+    const rcx_status_t status = check_request_p("comm_idup", comm, request_p);
+
+    return status == RCX_OK ? split("comm_idup", comm, 0, 0, new_p, request_p)
+                            : status;
+}
+
+static rcx_status_t check_group(const char *call, const rcx_comm_t *comm, int n,
+                                const int ranks[], int tag)
+{
+    const struct rcx_log *log = &comm->context->log;
+    const uint64_t tags = rcx_tag_sequence_window(&comm->context->layout);
+
+    if (n < 1 || n > comm->size)
+        return rcx_fail(log, RCX_ERR_ARG, "rcx_%s: n=%d: needs 1..%d", call, n,
+                        comm->size);
+    if (!ranks)
+        return rcx_fail(log, RCX_ERR_ARG, "rcx_%s: ranks=NULL", call);
+    if (tag < 0 || (uint64_t)tag >= tags)
+        return rcx_fail(log, RCX_ERR_ARG, "rcx_%s: tag=%d: needs 0..%d", call,
+                        tag, (int)tags - 1);
+    return RCX_OK;
+}
+
+static rcx_status_t create_group(const char *call, rcx_comm_t *comm, int n,
+                                 const int ranks[], int tag, rcx_comm_t **new_p,
+                                 rcx_request_t **request_p)
+{
+    rcx_status_t status = check_comm(call, comm, new_p);
+    struct rcx_request *r;
+
+    if (status == RCX_OK)
+        status = check_group(call, comm, n, ranks, tag);
+    if (status == RCX_OK)
+        status = rcx_enter(comm->context); /* no collective of comm */
+    if (status != RCX_OK)
+        return status;
+    rcx_stamp_call(comm->context, rcx_ticks());
+    status = rcx_comm_start_group(comm, n, ranks, tag, !request_p, new_p, &r);
+    status = hand_out(status, r, new_p, request_p);
+    rcx_leave(comm->context);
+    return status;
 }
 
 rcx_status_t rcx_comm_create_group(rcx_comm_t *comm, int n, const int ranks[],
                                    int tag, rcx_comm_t **new_p)
 {
-    rcx_status_t status = check_comm("comm_create_group", comm, new_p);
-    const struct rcx_log *log;
+    return create_group("comm_create_group", comm, n, ranks, tag, new_p, NULL);
+}
 
-    if (status != RCX_OK)
-        return status;
-    log = &comm->context->log;
-    if (n < 1 || n > comm->size)
-        return rcx_fail(log, RCX_ERR_ARG,
-                        "rcx_comm_create_group: n=%d: needs 1..%d", n,
-                        comm->size);
-    if (!ranks)
-        return rcx_missing(log, "rcx_comm_create_group: ranks");
-    if (tag < 0 ||
-        (uint64_t)tag >= rcx_tag_sequence_window(&comm->context->layout))
-        return rcx_fail(
-            log, RCX_ERR_ARG, "rcx_comm_create_group: tag=%d: needs 0..%d", tag,
-            (int)rcx_tag_sequence_window(&comm->context->layout) - 1);
-    status = rcx_enter(comm->context); /* no collective of comm */
-    if (status != RCX_OK)
-        return status;
-    rcx_stamp_call(comm->context, rcx_ticks());
-    status = rcx_comm_make_group(comm, n, ranks, tag, new_p);
-    rcx_leave(comm->context);
-    return status;
+rcx_status_t rcx_comm_icreate_group(rcx_comm_t *comm, int n, const int ranks[],
+                                    int tag, rcx_comm_t **new_p,
+                                    rcx_request_t **request_p)
+{
+    const rcx_status_t status =
+        check_request_p("comm_icreate_group", comm, request_p);
+
+    return status == RCX_OK ? create_group("comm_icreate_group", comm, n, ranks,
+                                           tag, new_p, request_p)
+                            : status;
 }
 
 /* ---- Freeing ------------------------------------------------------------- */

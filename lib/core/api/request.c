@@ -397,11 +397,9 @@ void rcx_request_release(struct rcx_request *r)
 
     rcx_registry_pin(&context->registry, r->program->record.type,
                      r->program->record.op, -1);
-    comm->live_requests--;
     context->requests.live--;
     rcx_request_destroy(r);
-    if (comm->is_freed && comm->live_requests == 0)
-        rcx_comm_close_or_keep(comm);
+    rcx_comm_end_use(comm);
 }
 
 static rcx_status_t release(struct rcx_request *r)

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Communicator id allocation: members of a new communicator agree on an id that
- * is free on all of them, by allreduces. A split sends its colors and keys in
- * the same vector.
+ * is free on all of them, by two allreduces: one of the ids in use, and one
+ * that confirms the choice. A member may take part in several allocations at a
+ * time and choose the same id in two of them. So each member takes the id, and
+ * all tell whether they could. A split sends its colors and keys in the first
+ * vector. The caller runs the allreduces.
  */
 #ifndef RCX_CORE_RUN_COMM_CID_ALLOC_H
 #define RCX_CORE_RUN_COMM_CID_ALLOC_H
@@ -33,23 +36,41 @@ struct rcx_cid_alloc {
     unsigned char *flags;             /* followed by a struct rcx_group_check,
                                          and by the new communicator's group */
     struct rcx_split_key *split_keys; /* by rank */
-    size_t bytes;
+    size_t bytes;                     /* of the vector */
+    uint64_t attempt;
     uint32_t group; /* of the new communicator; chosen by rank 0 */
+    uint32_t id;    /* chosen; 0: none is free now */
+    bool has_id;    /* this rank has taken it */
 };
 
 rcx_status_t rcx_cid_alloc_open(struct rcx_context *context, size_t split_keys,
                                 struct rcx_cid_alloc *b);
 void rcx_cid_alloc_close(struct rcx_context *context, struct rcx_cid_alloc *b);
 
-/*
- * Take an id that is free on all members of comm. Runs calls on comm and on
- * second, which has the same members and may be the same communicator. For a
- * group in the making the id is confirmed in a second allreduce, so a member
- * that has it knows that all others chose it. A member that fails then tells
- * those that may have made the communicator.
- */
-rcx_status_t rcx_cid_alloc_run(struct rcx_comm *comm, struct rcx_comm *second,
-                               struct rcx_cid_alloc *b, uint32_t *id_p);
+/* The vectors of both allreduces: bytes, and words. Both are combined by
+ * BOR. */
+static inline size_t rcx_cid_result_words(const struct rcx_cid_alloc *b)
+{
+    return sizeof *b->result / sizeof(uint32_t);
+}
+
+/* Before the first allreduce of an attempt: set b->used and what follows. */
+void rcx_cid_propose(const struct rcx_comm *comm, struct rcx_cid_alloc *b);
+/* After it: choose and take an id, and set b->result for the second. Errors are
+ * the same on all members, and are logged. */
+rcx_status_t rcx_cid_choose(const struct rcx_comm *comm,
+                            struct rcx_cid_alloc *b);
+/* After the second: whether all members have b->id; else it is free again, and
+ * another attempt must follow. */
+bool rcx_cid_is_settled(const struct rcx_comm *comm, struct rcx_cid_alloc *b);
+/* RCX_ERR_MISMATCH: b->result is of an earlier group. */
+rcx_status_t rcx_cid_check_result(const struct rcx_comm *comm,
+                                  const struct rcx_cid_alloc *b);
+/* The allocation ends with an error. After the first allreduce some members may
+ * have the communicator: a group's are told that it has failed. The id is not
+ * used again. */
+void rcx_cid_give_up(struct rcx_comm *comm, struct rcx_cid_alloc *b,
+                     rcx_status_t status);
 
 /* This rank could not make the communicator of this id and group: tell the
  * members of comm, which may have made it, that it has failed. */

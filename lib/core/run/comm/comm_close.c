@@ -83,3 +83,9 @@ void rcx_comm_close_or_keep(struct rcx_comm *comm)
         context->comms.kept++;
     }
 }
+
+void rcx_comm_end_use(struct rcx_comm *comm)
+{
+    if (--comm->live_requests == 0 && comm->is_freed)
+        rcx_comm_close_or_keep(comm);
+}

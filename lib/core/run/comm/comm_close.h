@@ -14,6 +14,10 @@ void rcx_comm_close(struct rcx_comm *comm);
  */
 void rcx_comm_close_or_keep(struct rcx_comm *comm);
 
+/* A request that used comm is freed: a freed communicator is closed with the
+ * last one. */
+void rcx_comm_end_use(struct rcx_comm *comm);
+
 /* Drop messages of comm that have arrived and for which no receive is
  * posted. */
 void rcx_comm_drop_unexpected(const struct rcx_comm *comm);

@@ -5,17 +5,31 @@
 
 #include "core/run/object/comm.h"
 
-/* Make a communicator for the user, whose members have agreed on its id and on
- * its group (struct rcx_comm). members: ranks of parent, this one among
- * them. */
+/* A communicator of members, ranks of parent, this one among them. It has
+ * parent's deadline and settings. */
+rcx_status_t rcx_comm_derive(struct rcx_comm *parent, uint32_t id,
+                             const int members[], int n,
+                             struct rcx_comm **new_p);
+
+/* The same for the user. Its members have agreed on its id and on its group
+ * (struct rcx_comm). It may have failed. */
 rcx_status_t rcx_comm_make(struct rcx_comm *parent, uint32_t id, uint32_t group,
                            const int members[], int n, struct rcx_comm **new_p);
 
-/* By agreement of all members, or of the members of the group. */
-rcx_status_t rcx_comm_make_split(struct rcx_comm *comm, int color, int key,
-                                 struct rcx_comm **new_p);
-rcx_status_t rcx_comm_make_group(struct rcx_comm *comm, int n,
-                                 const int ranks[], int tag,
-                                 struct rcx_comm **new_p);
+/* Handle the failure of a new communicator at once, outside of progress. */
+void rcx_comm_attend(struct rcx_comm *comm);
+
+/*
+ * Start to make one for the user, by agreement of all members, or of the
+ * members of the group. *new_p is set when the request completes. blocks: the
+ * caller waits until then.
+ */
+rcx_status_t rcx_comm_start_split(struct rcx_comm *comm, int color, int key,
+                                  bool blocks, struct rcx_comm **new_p,
+                                  struct rcx_request **request_p);
+rcx_status_t rcx_comm_start_group(struct rcx_comm *comm, int n,
+                                  const int ranks[], int tag, bool blocks,
+                                  struct rcx_comm **new_p,
+                                  struct rcx_request **request_p);
 
 #endif

@@ -154,6 +154,7 @@ static rcx_status_t make_living(struct rcx_comm *comm, uint32_t id,
         status = rcx_comm_make(comm, id, group_of(comm), living, n, new_p);
     rcx_heap_free(&context->heap, living);
     if (status == RCX_OK) {
+        rcx_comm_attend(*new_p);
         fail_for_known(*new_p);
         return RCX_OK;
     }

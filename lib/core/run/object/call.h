@@ -24,6 +24,7 @@ enum rcx_call_list {
 enum rcx_call_role {
     RCX_CALL_USERS,
     RCX_CALL_OWN,
+    RCX_CALL_CREATION, /* of a communicator: the first of its stages */
     /* These have their vector at the end of their execution's scratch: */
     RCX_CALL_FIRST_STEP, /* tells the lengths of blocks in transit */
     RCX_CALL_RANGES,     /* of the blocks of numbers of an exact sum */

@@ -76,13 +76,14 @@ struct rcx_program {
     bool is_short;              /* one segment, and no stages */
     bool is_single;             /* the same, and it is not observed */
     bool is_observed;           /* by the context's observer */
-    bool has_stages;            /* any of the next four */
+    bool has_stages;            /* any of the next five */
     bool has_prologue;
     bool has_first_step; /* to tell the lengths of blocks in transit. It has
                             no pieces; the program that follows has them */
     bool sums_in_stages; /* in stages, which have programs of their own; it has
                             no pieces, and method.segment is a chunk */
     bool has_epilogue;
+    bool makes_comm; /* it is followed by steps of its own */
     bool is_p2p;    /* of a message: see p2p.h */
     size_t passing; /* blocks in transit; 0: none, or all equal */
     uint64_t tag;   /* communicator and fingerprint */

@@ -4,6 +4,7 @@
 #define RCX_CORE_RUN_OBJECT_REQUEST_H
 
 #include "core/run/object/comm.h"
+#include "core/run/object/creation.h"
 
 struct rcx_veclist;
 struct rcx_exact_stages;
@@ -70,6 +71,7 @@ struct rcx_request {
     uint64_t ended; /* ticks; 0: not over, or a thread has seen it */
     struct rcx_veclist *veclist;    /* its operands; NULL: one vector */
     struct rcx_exact_stages *exact; /* of programs that sum in stages */
+    struct rcx_creation *creation;  /* of programs that make a communicator */
     const void *site; /* of its program, if that is observed: where the user
                           called */
 };

@@ -408,7 +408,8 @@ static struct rcx_method_spec forced_of(const struct rcx_config *config,
 
     if (call->role >= RCX_CALL_NUMBERS || rcx_call_has_neighbors(call))
         spec.preferred = true;
-    else if (call->role == RCX_CALL_OWN || call->role == RCX_CALL_RANGES)
+    else if (call->role == RCX_CALL_OWN || call->role == RCX_CALL_CREATION ||
+             call->role == RCX_CALL_RANGES)
         spec = rcx_method_any;
     return spec;
 }
@@ -507,8 +508,9 @@ static void classify(const struct rcx_comm *comm, struct rcx_program *e,
     if (call->irregular && algo->passing)
         e->passing = algo->passing(shape);
     e->has_first_step = e->passing > 0 && !call->lists[RCX_CALL_PASSING];
+    e->makes_comm = call->role == RCX_CALL_CREATION;
     e->has_stages = e->has_prologue || e->has_first_step || e->sums_in_stages ||
-                    e->has_epilogue;
+                    e->has_epilogue || e->makes_comm;
     measure(e, comm, shape->elem_bytes);
     e->one_way = rcx_colls[call->coll].is_one_way || call->irregular ||
                  e->sums_in_stages; /* a stage may have lists */

@@ -99,13 +99,19 @@ static inline void place(const struct rcx_request *r,
     x->base[RCX_BUFFER_OUT] = move(stage->out, offset);
 }
 
+/* Its stages are a communicator's, whose vectors do not lie in executions. */
+static bool is_creating(const struct rcx_request *r)
+{
+    return r->program->makes_comm && !rcx_request_is_prologue(r);
+}
+
 __attribute__((noinline)) static void find_place(struct rcx_request *r,
                                                  const struct rcx_piece *piece,
                                                  struct rcx_exec *x)
 {
     char **const base = x->base;
 
-    if (piece->program != r->program) {
+    if (piece->program != r->program && !is_creating(r)) {
         rcx_stage_begin(r, x);
     } else if (r->veclist) {
         rcx_veclist_pack(r->veclist, x->segment,
@@ -223,7 +229,7 @@ __attribute__((noinline)) static void leave_place(struct rcx_request *r,
 {
     const struct rcx_piece *piece = rcx_piece_of(x);
 
-    if (piece->program != r->program)
+    if (piece->program != r->program && !is_creating(r))
         end_stage(r, x);
     else if (r->veclist && r->status == RCX_OK)
         rcx_veclist_unpack(r->veclist, x->base[RCX_BUFFER_OUT],
@@ -274,6 +280,8 @@ void rcx_request_destroy(struct rcx_request *r)
     struct rcx_context *context = r->comm->context;
 
     rcx_callback_remove(&context->callbacks, r);
+    if (r->program->makes_comm)
+        r->creation->destroy(r);
     if (r->program->is_p2p)
         rcx_p2p_put(&r->comm->p2p, rcx_p2p_of(r->program));
     else
@@ -330,6 +338,8 @@ static inline void complete(struct rcx_request *r)
 {
     struct rcx_seq_window *w = &r->comm->window;
 
+    if (__builtin_expect(r->program->makes_comm, 0))
+        r->creation->end(r);
     if (w->stalled == r) /* it got a number without resume_stalled() */
         w->stalled = r->next;
     unlink_active(&r->comm->end, r);
@@ -480,10 +490,35 @@ static inline void pump(struct rcx_request *r)
         conclude(r);
 }
 
+/* The stages before the first one of a creation are not run again. */
+static void go_on_creating(struct rcx_request *r)
+{
+    const enum rcx_creation_step step = r->creation->next(r);
+
+    if (step == RCX_CREATION_OVER) {
+        conclude(r);
+        return;
+    }
+    if (step == RCX_CREATION_CONFIRM) {
+        r->stage++;
+        r->first = r->end;
+    } else {
+        r->stage--;
+        r->first -= r->stage->program->segments;
+        r->launched = r->finished = r->first;
+    }
+    r->end = r->first + r->stage->program->segments;
+    pump(r);
+}
+
 __attribute__((noinline)) static void next_stage(struct rcx_request *r)
 {
     if (r->program->is_p2p) {
         conclude_message(r);
+        return;
+    }
+    if (is_creating(r)) {
+        go_on_creating(r);
         return;
     }
     if (rcx_request_is_first_step(r))
@@ -531,6 +566,7 @@ static void prepare_special(struct rcx_request *r)
         r->total += r->stages[i].program->segments;
     if (r->program->sums_in_stages)
         r->total += rcx_exact_more_segments(r);
+    r->total += r->program->makes_comm; /* what follows its last stage */
 }
 
 /* Link an active request; the caller sets its number. */

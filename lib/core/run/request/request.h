@@ -9,6 +9,9 @@
 /* Add the stages before and behind the call that its program has; stages.c. */
 rcx_status_t rcx_request_add_stages(struct rcx_request *r);
 void rcx_request_free_stages(struct rcx_request *r);
+/* Add a last stage to a request that has stages. */
+rcx_status_t rcx_request_append_stage(struct rcx_request *r,
+                                      const struct rcx_call *call);
 
 /* Prepare a request of RCX's own, whose kind is set. Not started yet. Takes
  * over the caller's pin of program, also on failure, until the request is

@@ -79,6 +79,12 @@ rcx_status_t rcx_request_add_stages(struct rcx_request *r)
     return status;
 }
 
+rcx_status_t rcx_request_append_stage(struct rcx_request *r,
+                                      const struct rcx_call *call)
+{
+    return add(r, r->stage_count, call);
+}
+
 void rcx_request_free_stages(struct rcx_request *r)
 {
     for (unsigned i = 0; i < r->stage_count; i++)

@@ -6,6 +6,7 @@
  * results are correct.
  *
  *   cycles         10,000 communicators, one after another, leak nothing
+ *   begun          the same, of which 16 are begun before the first is used
  *   overlap SEED   64 overlapping ones, all in use at once
  *   limit          as many at once as the limit allows, and one more
  *   abort          100 communicators are aborted right after creation
@@ -39,7 +40,7 @@ static void free_comm(rcx_comm_t **comm_p)
 
 /* ---- One after the other ------------------------------------------------- */
 
-enum { WARM_UP = 1000, CYCLES = 10000 };
+enum { WARM_UP = 1000, CYCLES = 10000, BEGUN = 16 };
 #define SPARE_BYTES (1L << 20)
 
 /* Return the private resident bytes. Shared memory is left out: the ring
@@ -61,15 +62,41 @@ static void run_cycles(int n)
     }
 }
 
-static void try_cycles(void)
+/* Each rank waits for them in an order of its own, while all use the world. */
+static void run_begun(int n)
+{
+    uint64_t random = (uint64_t)me.rank;
+    rcx_comm_t *begun[BEGUN];
+    rcx_request_t *requests[BEGUN];
+    int order[BEGUN];
+
+    for (int i = 0; i < n; i += BEGUN) {
+        for (int k = 0; k < BEGUN; k++)
+            members_begin(me.world, i + k, &begun[k], &requests[k]);
+        check_sum(me.world, i);
+        members_shuffle(&random, order, BEGUN);
+        for (int k = 0; k < BEGUN; k++) {
+            rank_require(rcx_wait(requests[order[k]]), "rcx_wait");
+            rank_require(rcx_request_free(&requests[order[k]]),
+                         "rcx_request_free");
+        }
+        for (int k = 0; k < BEGUN; k++) {
+            check_sum(begun[k], k);
+            free_comm(&begun[k]);
+        }
+    }
+}
+
+/* run: for a number of communicators. */
+static void try_cycles(void (*run)(int n))
 {
     long bytes;
     int fds;
 
-    run_cycles(WARM_UP);
+    run(WARM_UP);
     bytes = resident_bytes();
     fds = rank_entries("/proc/self/fd");
-    run_cycles(CYCLES);
+    run(CYCLES);
     if (resident_bytes() - bytes >= SPARE_BYTES)
         rank_fail("%ld KB became %ld KB", bytes >> 10, resident_bytes() >> 10);
     if (rank_entries("/proc/self/fd") != fds)
@@ -190,7 +217,9 @@ int main(int argc, char **argv)
 
     rank_require(rank_open(NULL), "rcx_init");
     if (strcmp(what, "cycles") == 0)
-        try_cycles();
+        try_cycles(run_cycles);
+    else if (strcmp(what, "begun") == 0)
+        try_cycles(run_begun);
     else if (strcmp(what, "overlap") == 0 && argc == 3)
         overlaps_use(me.world, strtoull(argv[2], NULL, 10), 32 << 10);
     else if (strcmp(what, "limit") == 0)

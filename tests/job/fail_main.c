@@ -15,7 +15,7 @@
  *                    thread while another of its threads waits in the call
  *
  * COLLECTIVE is a name of the tests' table of collectives, which "names"
- * prints; or dup; or every: all of the table at once, each over a communicator
+ * prints; or dup, or idup; or every: all of the table at once, each over a communicator
  * of its own.
  */
 #include <pthread.h>
@@ -126,6 +126,20 @@ static rcx_status_t advance(struct lane *lane)
 
 /* ---- One collective ------------------------------------------------------ */
 
+static rcx_status_t duplicate(void)
+{
+    rcx_request_t *request;
+    rcx_comm_t *copy;
+    rcx_status_t status = rcx_comm_idup(me.world, &copy, &request);
+
+    if (status != RCX_OK)
+        return status;
+    status = rcx_wait(request);
+    rank_require(rcx_request_free(&request), "rcx_request_free");
+    rank_require(rcx_comm_free(&copy), "rcx_comm_free");
+    return status;
+}
+
 static rcx_status_t call(const char *collective, int i)
 {
     const enum collective coll = collective_by_name(collective);
@@ -138,6 +152,8 @@ static rcx_status_t call(const char *collective, int i)
 
         return status == RCX_OK ? rcx_comm_free(&copy) : status;
     }
+    if (strcmp(collective, "idup") == 0)
+        return duplicate();
     if (coll == COLLECTIVES)
         rank_fail("no such collective: %s", collective);
     return call_of(coll, BLOCKING, i, out, me.world, NULL);

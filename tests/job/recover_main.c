@@ -164,14 +164,39 @@ static int place_in_order(void)
     return -1;
 }
 
+/* Make a communicator of all members while they sum. */
+static rcx_status_t sum_and_create(rcx_comm_t *comm, int i)
+{
+    static int64_t in[2000] = {1}, out[2000];
+    static int ranks[RANKS];
+    const int size = rcx_comm_size(comm);
+    rcx_request_t *request;
+    rcx_comm_t *made;
+    rcx_status_t status, sum;
+
+    for (int k = 0; k < size; k++)
+        ranks[k] = k;
+    status = i % 2 ? rcx_comm_idup(comm, &made, &request)
+                   : rcx_comm_icreate_group(comm, size, ranks, i / 2 % 2, &made,
+                                            &request);
+    if (status != RCX_OK)
+        return status;
+    sum = rcx_allreduce(in, out, i % 3 ? 2000 : 1, RCX_INT64, RCX_SUM, comm);
+    status = rcx_wait(request);
+    if ((status == RCX_OK) != (made != NULL))
+        rank_fail("a creation ended with %s, and %s communicator",
+                  rcx_status_string(status), made ? "a" : "no");
+    rank_require(rcx_request_free(&request), "rcx_request_free");
+    rank_require(rcx_comm_free(&made), "rcx_comm_free");
+    if (sum == RCX_OK && out[0] != size)
+        rank_fail("a wrong sum: %ld", (long)out[0]);
+    return sum == RCX_OK ? status : sum;
+}
+
 static void collectives_until_failure(rcx_comm_t *comm)
 {
-    static int64_t in[2000], out[2000];
-    rcx_status_t status = RCX_OK;
-
-    for (int i = 0; status == RCX_OK; i++)
-        status =
-            rcx_allreduce(in, out, i % 2 ? 2000 : 1, RCX_INT64, RCX_SUM, comm);
+    for (int i = 0; sum_and_create(comm, i) == RCX_OK; i++)
+        ;
 }
 
 /* All members of the new communicator have the same members and have agreed on

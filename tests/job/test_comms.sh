@@ -25,6 +25,8 @@ sleeping=(-x RCX_WAIT=block)
 try "10,000 cycles of 2 ranks leave neither memory nor descriptors" 2 -- cycles
 try "10,000 cycles of 3 ranks leave neither memory nor descriptors" 3 \
     "${sleeping[@]}" -- cycles
+try "10,000 that are begun 16 at a time, by 2 ranks" 2 -- begun
+try "10,000 that are begun 16 at a time, by 5 ranks" 5 "${sleeping[@]}" -- begun
 for n in 4 7; do
     for seed in 1 2; do
         try "64 overlapping ones of $n ranks are used in any order, seed $seed" \

@@ -64,6 +64,7 @@ else
     done
 fi
 every_way dup
+every_way idup
 try kill allreduce_many # its vector is allocated by RCX
 try abort allreduce_many
 expect 137 kill allreduce_many

@@ -31,6 +31,20 @@ rcx_comm_t *members_make(rcx_comm_t *world, int i)
     return comm;
 }
 
+void members_begin(rcx_comm_t *world, int i, rcx_comm_t **new_p,
+                   rcx_request_t **request_p)
+{
+    const int rank = rcx_comm_rank(world), size = rcx_comm_size(world);
+
+    if (i % 3 == 0)
+        require_ok(rcx_comm_idup(world, new_p, request_p));
+    else if (i % 3 == 1)
+        require_ok(rcx_comm_isplit(world, 0, -rank, new_p, request_p));
+    else
+        require_ok(rcx_comm_icreate_group(world, size, in_order, i % 8192,
+                                          new_p, request_p));
+}
+
 void members_start(struct attempt *a, rcx_comm_t *comm, uint64_t k,
                    uint64_t seed)
 {

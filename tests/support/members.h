@@ -19,6 +19,10 @@ extern const int in_order[MEMBERS_MOST];
  * precedes it. */
 rcx_comm_t *members_make(rcx_comm_t *world, int i);
 
+/* Begin to make communicator number i, by the nonblocking calls in turn. */
+void members_begin(rcx_comm_t *world, int i, rcx_comm_t **new_p,
+                   rcx_request_t **request_p);
+
 /* Check that comm has these n ranks of the world in this order, and that
  * collectives on it give correct results. me: own rank in the world. */
 void members_check(rcx_comm_t *comm, int me, const int ranks[], int n);

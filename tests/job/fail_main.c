@@ -15,8 +15,8 @@
  *                    thread while another of its threads waits in the call
  *
  * COLLECTIVE is a name of the tests' table of collectives, which "names"
- * prints; or dup, or idup; or every: all of the table at once, each over a communicator
- * of its own.
+ * prints; or dup, or idup; or every: all of the table at once, each over a
+ * communicator of its own.
  */
 #include <pthread.h>
 #include <signal.h>

@@ -18,10 +18,10 @@ struct rank {
     rcx_context_t *context;
     rcx_comm_t *world;
     int rank, size;
-    int errors;        /* number of errors that RCX has logged */
-    char error[512];   /* the first of them */
+    int errors;           /* number of errors that RCX has logged */
+    char error[512];      /* the first of them */
     char last_error[512]; /* the last of several */
-    char warning[256]; /* the last warning */
+    char warning[256];    /* the last warning */
     /* gets all log lines, if not NULL; set before rank_open() or later */
     void (*on_line)(const char *text);
 };

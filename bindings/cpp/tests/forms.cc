@@ -312,6 +312,13 @@ void try_groups(const rcx::comm &world)
                world.compare(world.dup()) == RCX_COMM_CONGRUENT &&
                (world.compare(half) == RCX_COMM_UNEQUAL || size == 1),
            "compare", 0);
+    rcx::creation copying = world.idup(), splitting = world.isplit(rank % 2);
+    rcx::creation nothing = world.isplit(RCX_UNDEFINED);
+    const rcx::comm parity = splitting.get(), copy = copying.get();
+    expect(world.compare(copy) == RCX_COMM_CONGRUENT && !nothing.get() &&
+               parity.size() == (size + 1 - rank % 2) / 2,
+           "creation", 0);
+    world.idup(); /* is waited for, and freed */
     const rcx::comm node = world.split_node();
     expect(node.size() == size && world.node_of(size - 1) == 0, "one node", 0);
 }

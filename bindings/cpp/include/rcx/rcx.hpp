@@ -371,6 +371,8 @@ inline std::optional<std::size_t> test_any(std::span<const request> requests)
     return status == RCX_IN_PROGRESS ? std::nullopt : std::optional(i);
 }
 
+class creation;
+
 /* A communicator. The destructor frees it, except the world, which belongs to
  * the context. */
 class comm
@@ -411,6 +413,9 @@ class comm
         check(rcx_comm_split_node(handle(), key, &fresh), handle());
         return comm(fresh, true);
     }
+    /* The same, nonblocking: see class creation. */
+    creation idup() const;
+    creation isplit(int color, int key = 0) const;
     int node_of(int rank) const
     {
         int node = -1;
@@ -506,11 +511,66 @@ class comm
                 rcx_comm_free(&handle);
         }
     };
+    friend class creation;
     comm(rcx_comm_t *handle, bool owned) : handle_(handle, end{owned})
     {
     }
     std::unique_ptr<rcx_comm_t, end> handle_;
 };
+
+/* A communicator in the making. One that get() has not taken is freed. */
+class creation
+{
+  public:
+    bool test()
+    {
+        return request_.test();
+    }
+    /* Wait for it. As of comm::split(), it may have no handle. Once. */
+    comm get()
+    {
+        request_.wait();
+        return comm(std::exchange(*made_, nullptr), true);
+    }
+    /* For wait_any() and callbacks. */
+    rcx_request_t *handle() const noexcept
+    {
+        return request_.handle();
+    }
+
+  private:
+    friend class comm;
+    struct end {
+        void operator()(rcx_comm_t **made) const
+        {
+            rcx_comm_free(made);
+            delete made;
+        }
+    };
+    template <class F>
+    creation(rcx_comm_t *parent, F begin) : made_(new rcx_comm_t *(nullptr))
+    {
+        rcx_request_t *handle = nullptr;
+
+        check(begin(made_.get(), &handle), parent);
+        request_ = request(handle, parent);
+    }
+    std::unique_ptr<rcx_comm_t *, end> made_; /* outlives the request */
+    request request_;
+};
+
+inline creation comm::idup() const
+{
+    return creation(handle(), [this](rcx_comm_t **made, rcx_request_t **r) {
+        return rcx_comm_idup(handle(), made, r);
+    });
+}
+inline creation comm::isplit(int color, int key) const
+{
+    return creation(handle(), [&](rcx_comm_t **made, rcx_request_t **r) {
+        return rcx_comm_isplit(handle(), color, key, made, r);
+    });
+}
 
 /* The id of a new job, for rcx_params_t::id; see rcx_get_id(). */
 inline rcx_id_t get_id(const char *address = nullptr)

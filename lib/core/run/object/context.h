@@ -117,7 +117,7 @@ struct rcx_orphans {
 
 struct rcx_ctrl {
     struct rcx_ctrl_early
-        *early; /* failures of communicators that are not made yet */
+        *early;     /* failures of communicators that are not made yet */
     int unanswered; /* number of peers that await a reply */
 };
 

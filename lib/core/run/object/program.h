@@ -84,10 +84,10 @@ struct rcx_program {
                             no pieces, and method.segment is a chunk */
     bool has_epilogue;
     bool makes_comm; /* it is followed by steps of its own */
-    bool is_p2p;    /* of a message: see p2p.h */
-    size_t passing; /* blocks in transit; 0: none, or all equal */
-    uint64_t tag;   /* communicator and fingerprint */
-    uint32_t pins;  /* requests that use it */
+    bool is_p2p;     /* of a message: see p2p.h */
+    size_t passing;  /* blocks in transit; 0: none, or all equal */
+    uint64_t tag;    /* communicator and fingerprint */
+    uint32_t pins;   /* requests that use it */
     size_t bytes;
     struct rcx_program *chain;         /* in its hash bucket */
     struct rcx_program *newer, *older; /* by last use */

@@ -11,6 +11,7 @@
 #include "core/run/request/callback.h"
 #include "core/run/request/exact_stages.h"
 #include "core/run/request/p2p.h"
+#include "core/run/request/place.h"
 #include "core/run/request/request_pool.h"
 #include "core/run/request/seq_window.h"
 #include "core/run/request/stages.h"
@@ -65,63 +66,6 @@ static struct rcx_piece *next_piece(struct rcx_request *r)
     return piece->acked ? rcx_seq_window_choose_piece(r, piece) : piece;
 }
 
-/* The offset of a segment in each block, in bytes. */
-static size_t offset_of(const struct rcx_request *r,
-                        const struct rcx_piece *piece, uint64_t segment)
-{
-    const struct rcx_row *row = &piece->row;
-    const uint64_t number = segment - r->first - (piece->end - row->segments);
-
-    return (row->first + number * row->width) *
-           piece->program->combine.reducer.elem_bytes;
-}
-
-/* In integers: a rank without operand or result may have no buffer, and C adds
- * nothing to NULL, not even zero. */
-static char *move(char *buffer, size_t bytes)
-{
-    return (char *)((uintptr_t)buffer + bytes);
-}
-
-static size_t bytes_of(const struct rcx_piece *piece)
-{
-    return piece->row.width * piece->program->combine.reducer.elem_bytes;
-}
-
-/* Place a segment at its offset. */
-static inline void place(const struct rcx_request *r,
-                         const struct rcx_piece *piece, struct rcx_exec *x)
-{
-    const struct rcx_stage *stage = r->stage;
-    const size_t offset = offset_of(r, piece, x->segment);
-
-    x->base[RCX_BUFFER_IN] = move(stage->in, offset);
-    x->base[RCX_BUFFER_OUT] = move(stage->out, offset);
-}
-
-/* Its stages are a communicator's, whose vectors do not lie in executions. */
-static bool is_creating(const struct rcx_request *r)
-{
-    return r->program->makes_comm && !rcx_request_is_prologue(r);
-}
-
-__attribute__((noinline)) static void find_place(struct rcx_request *r,
-                                                 const struct rcx_piece *piece,
-                                                 struct rcx_exec *x)
-{
-    char **const base = x->base;
-
-    if (piece->program != r->program && !is_creating(r)) {
-        rcx_stage_begin(r, x);
-    } else if (r->veclist) {
-        rcx_veclist_pack(r->veclist, x->segment,
-                         offset_of(r, piece, x->segment), bytes_of(piece),
-                         &base[RCX_BUFFER_IN], &base[RCX_BUFFER_OUT]);
-    } else {
-        place(r, piece, x);
-    }
-}
-
 static struct rcx_exec *next_exec(struct rcx_request *r)
 {
     struct rcx_piece *piece = next_piece(r);
@@ -135,9 +79,9 @@ static struct rcx_exec *next_exec(struct rcx_request *r)
         (piece->program->tag ^ r->mark) |
         rcx_seq_window_tag(&r->comm->window, r->sequence + r->launched);
     if (__builtin_expect(r->kind & RCX_REQUEST_PLACED, 0))
-        find_place(r, piece, x);
+        rcx_request_find_place(r, piece, x);
     else
-        place(r, piece, x);
+        rcx_request_place(r, piece, x);
     return x;
 }
 
@@ -229,11 +173,12 @@ __attribute__((noinline)) static void leave_place(struct rcx_request *r,
 {
     const struct rcx_piece *piece = rcx_piece_of(x);
 
-    if (piece->program != r->program && !is_creating(r))
+    if (piece->program != r->program && !rcx_request_is_creating(r))
         end_stage(r, x);
     else if (r->veclist && r->status == RCX_OK)
         rcx_veclist_unpack(r->veclist, x->base[RCX_BUFFER_OUT],
-                           offset_of(r, piece, x->segment), bytes_of(piece));
+                           rcx_request_offset(r, piece, x->segment),
+                           rcx_request_segment_bytes(piece));
 }
 
 static void finish_segment(struct rcx_request *r, struct rcx_exec *x)
@@ -517,7 +462,7 @@ __attribute__((noinline)) static void next_stage(struct rcx_request *r)
         conclude_message(r);
         return;
     }
-    if (is_creating(r)) {
+    if (rcx_request_is_creating(r)) {
         go_on_creating(r);
         return;
     }

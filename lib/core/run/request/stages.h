@@ -22,6 +22,11 @@ static inline bool rcx_request_is_first_step(const struct rcx_request *r)
 {
     return r->stage->program->call.role == RCX_CALL_FIRST_STEP;
 }
+/* Its stages are a communicator's, whose vectors do not lie in executions. */
+static inline bool rcx_request_is_creating(const struct rcx_request *r)
+{
+    return r->program->makes_comm && !rcx_request_is_prologue(r);
+}
 /* The first step has completed: continue with the call itself, for which all
  * lengths are known. Later starts begin there. */
 void rcx_request_take_over(struct rcx_request *r);

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import enum
+import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
@@ -145,7 +146,9 @@ class Context:
         self._left_comms: list[Any] = []
         self._left_ops: list[tuple[int, Any]] = []  # ops, and the objects that RCX calls back
         self._left_types: list[int] = []
-        self._made: weakref.WeakSet[Comm | Request] = weakref.WeakSet()
+        self._reaping = threading.Lock()
+        self._made: weakref.WeakValueDictionary[int, Comm | Request] \
+            = weakref.WeakValueDictionary()  # by id()
         self._types: weakref.WeakValueDictionary[int, UserType] = weakref.WeakValueDictionary()
         params = ffi.new("rcx_params_t *")
         params.field_mask = (lib.RCX_PARAM_LOG | lib.RCX_PARAM_THREADS
@@ -218,7 +221,7 @@ class Context:
         """Close the context together with the other ranks. Frees all communicators and requests."""
         if self.is_closed:
             return
-        for made in list(self._made):
+        for made in self._made_now():
             made.end()
         self.reap(wait=True)
         handle = ffi.new("rcx_context_t **", self.handle)
@@ -232,13 +235,17 @@ class Context:
 
     def abort_comms(self) -> None:
         """Abort all communicators: their operations end with an error on all ranks."""
-        for made in list(self._made):
+        for made in self._made_now():
             if isinstance(made, Comm) and not made.is_freed:
                 made.abort()
 
     def remember(self, made: Comm | Request) -> None:
         """Register an object that close() has to free."""
-        self._made.add(made)
+        self._made[id(made)] = made
+
+    def _made_now(self) -> list[Comm | Request]:
+        """Return the objects that close() has to free. Other threads may add some meanwhile."""
+        return [made for ref in self._made.valuerefs() if (made := ref()) is not None]
 
     def leave(self, request: Any, kept: Any) -> None:
         """Take over a request without references: it continues, and its buffers are kept."""
@@ -260,7 +267,16 @@ class Context:
 
     def reap(self, wait: bool = False) -> None:
         """Free the objects that were taken over; requests only if they are complete, or, with
-        wait, after waiting."""
+        wait, after waiting. Does nothing while another thread, or a caller of this one, does it:
+        it does not wait for them, as a callback that RCX runs may come here."""
+        if not self._reaping.acquire(blocking=False):
+            return
+        try:
+            self._reap(wait)
+        finally:
+            self._reaping.release()
+
+    def _reap(self, wait: bool) -> None:
         while self._left_ops:
             lib.rcx_op_free(self.handle, ffi.new("rcx_op_t *", self._left_ops.pop()[0]))
         while self._left_types:

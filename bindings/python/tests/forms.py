@@ -374,20 +374,24 @@ def requests(world):
 
 
 def threads(context, world):
-    """Two threads, each with a communicator of its own."""
-    comms = [world.dup(), world.dup()]
-    results = [numpy.ones(10), numpy.ones(10)]
+    """Some threads, each with a communicator of its own, whose requests the context frees."""
+    comms = [world.dup() for _ in range(4)]
+    results = [numpy.ones(10) for _ in comms]
 
     def work(i):
-        for _ in range(50):
+        for _ in range(200):
             results[i][:] = 1
             comms[i].allreduce(results[i])
+            comms[i].nonblocking.allreduce(numpy.ones(10)).wait()
 
-    crew = [threading.Thread(target=work, args=(i,)) for i in range(2)]
+    crew = [threading.Thread(target=work, args=(i,)) for i in range(len(comms))]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
     for thread in crew:
         thread.start()
     for thread in crew:
         thread.join()
+    sys.setswitchinterval(interval)
     assert all((result == world.size).all() for result in results)
 
 

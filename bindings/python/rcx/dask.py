@@ -32,7 +32,7 @@ from distributed.comm import get_address_host
 
 from ._comm import Comm
 from ._context import Context, get_id
-from ._library import Error
+from ._library import Error, Status
 
 _TAGS = 8192  # of rcx_comm_create_group()
 
@@ -151,6 +151,12 @@ def _call(function: Callable[..., Any], session: str, number: int, *args: Any,
 # ---- On the client
 
 
+def _distance(error: BaseException) -> int:
+    """Return how far an exception of a call is from its cause: 0 is an exception of the user's, 1
+    an error of RCX, 2 one that says that the communicator has failed before."""
+    return 0 if not isinstance(error, Error) else 1 + (error.status == Status.COMM_FAILED)
+
+
 class Comms:
     """A context of RCX among workers of client: each is a rank. They are all workers of the
     cluster, or workers, addresses in the order of ranks. Opened by a `with` statement, or by
@@ -266,34 +272,41 @@ class Comms:
 
     def run(self, function: Callable[..., Any], *iterables: Iterable[Any],
             **kwargs: Any) -> list[Any]:
-        """`map()`, and return the results in the order of ranks. If function raises an exception
-        on a rank, raises it here, when function has ended on all workers that live. If a
-        worker dies, this is a `PeerError`, and another `Comms` goes on with those that live.
-        """
-        workers = self.workers
+        """`map()` and `gather()`. Its futures are then released."""
         futures = self.map(function, *iterables, **kwargs)
         try:
-            while True:
-                there = self.client.nthreads()
-                pending = [future for future, worker in zip(futures, workers)
-                           if future.status == "pending" and worker in there]
-                if not pending:
-                    break
-                try:
-                    distributed.wait(pending, timeout=1)
-                except (TimeoutError, distributed.TimeoutError):
-                    pass
-            errors = [future.exception() for future in futures if future.status == "error"]
-            if errors:
-                raise next((e for e in errors if not isinstance(e, Error)), errors[0])
-            lost = [worker for worker, future in zip(workers, futures)
-                    if future.status != "finished"]
-            if lost:
-                raise ConnectionError(f"workers are lost: {', '.join(lost)}")
-            return list(self.client.gather(futures))
+            return self.gather(futures)
         finally:
             if self.client.status == "running":
                 self.client.cancel(futures)
+
+    def gather(self, futures: Sequence[Any]) -> list[Any]:
+        """Return the results of futures, which one `map()` has returned. If its function raised an
+        exception on a rank, raises it here, when function has ended on all workers that
+        live: not the error that the other ranks then got, as `Client.gather()` may do. If a
+        worker dies, this is a `PeerError`, and another `Comms` goes on with those that live.
+        """
+        workers = self.workers
+        if len(futures) != len(workers) or not workers:
+            raise ValueError("gather() needs the futures of a map(), and an open session")
+        while True:
+            there = self.client.nthreads()
+            pending = [future for future, worker in zip(futures, workers)
+                       if future.status == "pending" and worker in there]
+            if not pending:
+                break
+            try:
+                distributed.wait(pending, timeout=1)
+            except (TimeoutError, distributed.TimeoutError):
+                pass
+        errors = [future.exception() for future in futures if future.status == "error"]
+        if errors:
+            raise min(errors, key=_distance)  # the first of the nearest
+        lost = [worker for worker, future in zip(workers, futures)
+                if future.status != "finished"]
+        if lost:
+            raise ConnectionError(f"workers are lost: {', '.join(lost)}")
+        return list(self.client.gather(futures))
 
     def _run(self, function: Callable[..., Any], *args: Any,
              workers: Sequence[str] | None = None) -> list[Any]:

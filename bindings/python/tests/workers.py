@@ -62,6 +62,13 @@ def raises(comm, victim):
     comm.barrier()
 
 
+def rejected(comm, victim):
+    """An error of RCX on one rank, where the others wait for it."""
+    if comm.rank == victim:
+        comm.send(numpy.zeros(1), comm.size)
+    comm.barrier()
+
+
 def raised(kind, call, *args, **kwargs):
     """Return the exception of a call."""
     try:
@@ -94,8 +101,13 @@ def calls():
             # tasks that overlap: of two sessions, and of one
             started = [comms.map(ring, [rounds] * 3) for rounds in (4, 5)]
             started.append(pair.map(ring, [3] * 2))
-            assert client.gather(started) == [[(r - n) % 3 + n for r in range(3)]
-                                              for n in (4, 5)] + [[4, 3]]
+            found = [its.gather(futures) for its, futures in zip((comms, comms, pair), started)]
+            assert found == [[(r - n) % 3 + n for r in range(3)] for n in (4, 5)] + [[4, 3]]
+            # at the same time in nonblocking calls of one context, again and again
+            for _ in range(20):
+                started = [comms.map(ring, [rounds] * 3) for rounds in (100, 101)]
+                assert [comms.gather(futures) for futures in started] == [
+                    [(r - n) % 3 + n for r in range(3)] for n in (100, 101)]
             # rank 0 begins with the second call, the others with the first one
             gate = client.submit(when_set, 4, workers=comms.workers[:1])
             first = comms.map(ring, [gate, 4, 4])
@@ -106,10 +118,18 @@ def calls():
                 tasks = [client.submit(task, comms.session, 1 << rank, workers=[worker])
                          for rank, worker in enumerate(comms.workers)]
                 assert [found[:2] for found in client.gather(tasks)] == [(7, 0), (7, 1), (7, 2)]
-            error = raised(KeyError, comms.run, raises, [1] * 3)
-            assert error.args == ("of a user",)
+            # the cause, and not what the others got
+            for victim in range(3):
+                error = raised(KeyError, comms.run, raises, [victim] * 3)
+                assert error.args == ("of a user",)
+                futures = comms.map(raises, [victim] * 3)
+                assert raised(KeyError, comms.gather, futures).args == ("of a user",)
+                assert [type(future.exception()) for future in futures] == [
+                    KeyError if rank == victim else rcx.PeerError for rank in range(3)]
+                raised(rcx.ArgumentError, comms.run, rejected, [victim] * 3)
             assert comms.run(total, [1, 1, 1])[0][0] == 3  # the session is as before
             raised(ValueError, comms.map, total, [1, 2])
+            raised(ValueError, comms.gather, futures[:2])
             raised(ValueError, comms.init)
             session = comms.session
         for closed in (comms, pair):

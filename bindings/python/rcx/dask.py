@@ -24,6 +24,7 @@ import sys
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -64,11 +65,27 @@ class _Session:
             if self._is_closing:
                 raise LookupError("the session is ending")
             self._busy += 1
+        made = None
         try:
-            with world.group(range(world.size), tag=number % _TAGS) as comm:
-                yield comm
-        finally:
+            made = world.group(range(world.size), tag=number % _TAGS)
             with self._changed:
+                if self._is_closing:  # close() may have aborted what there was before
+                    made.abort()
+            yield made
+        except BaseException:
+            if made:
+                made.abort()
+            raise
+        finally:
+            self._end(made)
+
+    def _end(self, made: Comm | None) -> None:
+        """Free the communicator of a call, but not while close() aborts it."""
+        with self._changed:
+            try:
+                if made:
+                    made.free()
+            finally:
                 self._busy -= 1
                 self._changed.notify_all()
 
@@ -115,11 +132,16 @@ def _make_id(address: str | None, dask_worker: Any) -> Any:
 
 
 async def _in_thread(function: Callable[..., None], *args: Any) -> Any:
-    """Run function while the worker goes on. Return None, or its exception."""
+    """Run function while the worker goes on. Return None, or its exception. The function of
+    each worker waits for those of the others. So each has a thread of its own: workers of one
+    process share the threads of the event loop, which may be fewer than these workers."""
+    pool = ThreadPoolExecutor(1, "rcx.dask")
     try:
-        await asyncio.get_running_loop().run_in_executor(None, function, *args)
+        await asyncio.get_running_loop().run_in_executor(pool, function, *args)
     except Exception as error:
         return _Failed(error)
+    finally:
+        pool.shutdown(wait=False)
     return None
 
 

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy
 import rcx.dask
@@ -146,9 +147,12 @@ def calls():
         with Client(local, set_as_default=False) as other:  # ends before its session
             rcx.dask.Comms(other).init()
         comms.destroy()
-    with LocalCluster(n_workers=2, processes=False, dashboard_address=None) as local, \
-            Client(local) as client, rcx.dask.Comms(client) as comms:  # in one process
-        assert [found[:2] for found in comms.run(total, [1, 2])] == [(3, 0), (3, 1)]
+    with LocalCluster(n_workers=3, processes=False, dashboard_address=None) as local, \
+            Client(local) as client:  # in one process
+        local.loop.asyncio_loop.set_default_executor(ThreadPoolExecutor(1))
+        with rcx.dask.Comms(client) as comms:
+            assert [found[:2] for found in comms.run(total, [1, 2, 4])] == [
+                (7, 0), (7, 1), (7, 2)]
     print("calls done")
 
 

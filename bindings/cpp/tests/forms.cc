@@ -204,6 +204,29 @@ void try_exchanges(const rcx::comm &c)
     TRY(barrier, , true, c);
 }
 
+/* In a ring, a rank gets rank + 1 elements from the right, and rank + 2 from the
+ * left. With one or two ranks both neighbours are the same one. */
+void try_neighbors(const rcx::comm &c)
+{
+    const int left = (rank + size - 1) % size, right = (rank + 1) % size;
+    const rcx::neighbors dests = {left, right}, sources = {right, left};
+    const auto length = [](int of, int more) {
+        return static_cast<std::size_t>(of + more);
+    };
+    const rcx::counts sent = {length(left, 1), length(right, 2)};
+    const rcx::counts got = {length(rank, 1), length(rank, 2)};
+    const ints in = mine(left + right + 3);
+    const ints wanted = made(2 * rank + 3, [&](int i) {
+        return i <= rank ? element(right, i)
+                         : element(left, (left + size - 1) % size + i - rank);
+    });
+    ints out(wanted.size());
+
+    TRY(neighbor_alltoallv, out.assign(out.size(), -1), out == wanted, in,
+        dests, sent, out, sources, got, c);
+    TRY(neighbor_alltoallv, , true, ints(), {}, {}, ints(), {}, {}, c);
+}
+
 void try_messages(const rcx::comm &c)
 {
     const int next = (rank + 1) % size, last = (rank + size - 1) % size;
@@ -245,6 +268,11 @@ void try_errors(const rcx::comm &c)
     expect(status_of([&] { rcx::allreduce(four, three, rcx::sum, c); }) ==
                RCX_ERR_ARG,
            "other lengths", 0);
+    expect(
+        status_of([&] {
+            rcx::neighbor_alltoallv(four, {rank}, {4, 0}, four, {rank}, {4}, c);
+        }) == RCX_ERR_ARG,
+        "a count without a neighbour", 0);
     expect(status_of([&] { rcx::allreduce(four, rcx::band, c); }) ==
                RCX_ERR_UNSUPPORTED,
            "an op that the type has not", 0);
@@ -479,6 +507,7 @@ int main()
     try_scatters(world);
     try_gathers(world);
     try_exchanges(world);
+    try_neighbors(world);
     try_messages(world);
     try_errors(world);
     try_ops(context);

@@ -238,6 +238,7 @@ concept alike = std::is_same_v<std::ranges::range_value_t<A>,
                                std::ranges::range_value_t<B>>;
 
 using counts = std::vector<std::size_t>;
+using neighbors = std::vector<int>; /* ranks */
 
 /* ---- Handles ------------------------------------------------------------- */
 
@@ -949,6 +950,14 @@ RCX_FORMS(RCX_IN_OUT, alltoallv,
           (const In &in, const counts &sent, Out &&out, const counts &got, const comm &c),
           size(sent) == ranks(c) && size(got) == ranks(c) && size(in) == total(sent) && size(out) == total(got),
           data(in), sent.data(), nullptr, data(out), got.data(), nullptr, type_of<Out>())
+/* sent[i] elements go to rank dests[i], got[i] come from rank sources[i]; blocks
+ * are adjacent, in the order of these lists. */
+RCX_FORMS(RCX_IN_OUT, neighbor_alltoallv,
+          (const In &in, const neighbors &dests, const counts &sent,
+           Out &&out, const neighbors &sources, const counts &got, const comm &c),
+          size(sent) == size(dests) && size(got) == size(sources) && size(in) == total(sent) && size(out) == total(got),
+          data(in), size(dests), dests.data(), sent.data(), nullptr,
+          data(out), size(sources), sources.data(), got.data(), nullptr, type_of<Out>())
 
 /* ---- Messages ------------------------------------------------------------ */
 

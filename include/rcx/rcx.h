@@ -888,12 +888,18 @@ RCX_API int rcx_progress(rcx_context_t *context);
  *     do rcx_progress(context); while (rcx_arm(context) == RCX_IN_PROGRESS);
  *
  * rcx_arm() returns RCX_OK when any later event, or a deadline, makes fd
- * readable. No function of RCX may be called between it and the sleep: a call
- * that makes progress may take the event. So test requests before, in a loop
+ * readable. This thread must not call RCX between it and the sleep: a call that
+ * makes progress may take the event. So test requests before, in a loop
  * (docs/tutorial/embedding.md):
  *
  *     rcx_progress(context); rcx_test(request, &done);
  *     if (!done && rcx_arm(context) == RCX_OK) sleep on fd
+ *
+ * One thread at a time arms and sleeps; if two do, only the later one is sure
+ * to wake. Other threads may call RCX after rcx_arm() and during the sleep, as
+ * the thread mode permits, and RCX_PROGRESS=thread may run. fd becomes readable
+ * when one of these starts or completes an operation, and when one leaves RCX
+ * while an operation is in flight. It may become so without any event.
  *
  * fd belongs to RCX until rcx_finalize(); nothing is to be read from it.
  *

@@ -7,8 +7,10 @@
 #include "test.h"
 
 #include <poll.h>
+#include <pthread.h>
 
 #include "context.h"
+#include "core/run/detect/poll.h"
 
 enum { RANKS = 2, COUNT = 3 };
 
@@ -211,6 +213,77 @@ static void callbacks_that_are_due_prevent_sleep(void **state)
     assert_ok(job_close(&job));
 }
 
+/* ---- Other threads ------------------------------------------------------- */
+
+static void *make_progress(void *context)
+{
+    return rcx_progress(context) < 0 ? context : NULL;
+}
+
+static void let_thread_progress(rcx_context_t *context)
+{
+    pthread_t thread;
+    void *failed;
+
+    assert_int_equal(pthread_create(&thread, NULL, make_progress, context), 0);
+    pthread_join(thread, &failed);
+    assert_null(failed);
+}
+
+/* Apart from what the transport may have signalled. */
+static bool is_told(const rcx_context_t *context)
+{
+    struct pollfd at = {.fd = context->sleeper.told_fd, .events = POLLIN};
+
+    return poll(&at, 1, 0) == 1;
+}
+
+/* Its polls may have taken an event, and the transport may not signal more. */
+static void a_thread_that_leaves_wakes_the_host_that_waits(void **state)
+{
+    rcx_request_t *requests[RANKS];
+    struct job job;
+
+    (void)state;
+    open_awake(&job);
+    go_to_sleep(job.contexts[0]);
+    let_thread_progress(job.contexts[0]);
+    assert_false(is_woken(job.contexts[0])); /* nothing is in flight */
+    requests[0] = start(&job, 0);
+    go_to_sleep(job.contexts[0]);
+    rcx_progress(job.contexts[0]); /* the host's own thread */
+    assert_false(is_woken(job.contexts[0]));
+    let_thread_progress(job.contexts[0]);
+    assert_true(is_woken(job.contexts[0]));
+    go_to_sleep(job.contexts[0]);
+    assert_false(is_woken(job.contexts[0]));
+    requests[1] = start(&job, 1);
+    finish(&job, requests);
+    assert_ok(job_close(&job));
+}
+
+static void a_thread_that_completes_an_operation_wakes_the_host(void **state)
+{
+    rcx_request_t *requests[RANKS];
+    struct job job;
+
+    (void)state;
+    open_awake(&job);
+    requests[0] = start(&job, 0);
+    go_to_sleep(job.contexts[0]);
+    requests[1] = start(&job, 1);
+    while (requests[0]->state == RCX_REQUEST_ACTIVE) {
+        assert_false(is_told(job.contexts[0]));
+        rcx_progress(job.contexts[1]);
+        /* as another thread that stays in RCX */
+        job.contexts[0]->sleeper.host = 1;
+        rcx_context_poll(job.contexts[0]);
+    }
+    assert_true(is_told(job.contexts[0]));
+    finish(&job, requests);
+    assert_ok(job_close(&job));
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -218,6 +291,8 @@ int main(void)
         cmocka_unit_test(an_operation_that_completes_at_once_wakes_a_sleeper),
         cmocka_unit_test(a_message_received_at_the_start_prevents_sleep),
         cmocka_unit_test(callbacks_that_are_due_prevent_sleep),
+        cmocka_unit_test(a_thread_that_leaves_wakes_the_host_that_waits),
+        cmocka_unit_test(a_thread_that_completes_an_operation_wakes_the_host),
     };
 
     return cmocka_run_group_tests_name("sleep", tests, NULL, NULL);

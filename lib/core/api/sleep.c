@@ -29,7 +29,7 @@ rcx_status_t rcx_get_fd(rcx_context_t *context, int *fd_p)
     if (status != RCX_OK)
         return status;
     if (fd_p)
-        *fd_p = context->sleeper.fd;
+        *fd_p = context->sleeper.host_fd;
     rcx_leave(context);
     return fd_p ? RCX_OK : rcx_missing(&context->log, "rcx_get_fd: fd_p");
 }
@@ -41,7 +41,7 @@ rcx_status_t rcx_arm(rcx_context_t *context)
     if (status != RCX_OK)
         return status;
     rcx_detector_poll(context); /* the timer may have woken the host */
-    status = rcx_sleep_arm(context);
+    status = rcx_sleep_arm_host(context);
     rcx_leave(context);
     return status;
 }

@@ -357,6 +357,7 @@ static void choose_threads(struct rcx_context *context,
         context->config.wait == RCX_WAIT_BLOCK ||
         (is_given(params, RCX_PARAM_WAKEUP) && params->wakeup);
     context->sleeper.fd = context->sleeper.timer_fd = -1;
+    context->sleeper.host_fd = context->sleeper.told_fd = -1;
 }
 
 /* Called after connect(), which rejects a child of fork(): UCX reads the memory

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/eventfd.h>
 
 #include "core/base/gpu.h"
 #include "core/base/guard.h"
@@ -75,8 +76,20 @@ struct rcx_sleeper {
     bool is_wanted; /* a thread may sleep: the descriptors are opened */
     bool is_armed;  /* a thread may sleep on fd */
     int fd, timer_fd;
+    int host_fd, told_fd; /* of rcx_get_fd(): reads fd, and the event told_fd */
+    uintptr_t host;       /* the thread that called rcx_arm(); 0: was told */
     struct rcx_transport *transport; /* that wakes; NULL: nothing does */
 };
+
+/* This thread may have taken an event that the thread of the host's event loop
+ * sleeps for: make its descriptor readable. Called with the guard held. */
+static inline void rcx_sleeper_tell(struct rcx_sleeper *s)
+{
+    if (s->host != rcx_this_thread()) {
+        s->host = 0;
+        eventfd_write(s->told_fd, 1);
+    }
+}
 
 /* ---- wait/thread.c ------------------------------------------------------- */
 

@@ -31,6 +31,8 @@ static inline void unlink_active(struct rcx_request ***end,
     *r->link = r->next;
     *(r->next ? &r->next->link : end) = r->link;
     rcx_publish_end(r->comm->context);
+    if (__builtin_expect(r->comm->context->sleeper.host != 0, 0))
+        rcx_sleeper_tell(&r->comm->context->sleeper);
 }
 
 /* ---- Segments ------------------------------------------------------------ */

@@ -22,6 +22,8 @@ static inline rcx_status_t rcx_enter(struct rcx_context *context)
 
 static inline void rcx_leave(struct rcx_context *context)
 {
+    if (__builtin_expect(context->sleeper.host != 0, 0))
+        rcx_sleep_pass_on(context);
     if (__builtin_expect(context->callbacks.first != NULL, 0))
         rcx_callbacks_make(&context->callbacks, context->guard);
     else

@@ -6,6 +6,7 @@
 
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -29,9 +30,12 @@ rcx_status_t rcx_sleep_open(struct rcx_context *context)
 
     s->fd = epoll_create1(EPOLL_CLOEXEC);
     s->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    s->host_fd = epoll_create1(EPOLL_CLOEXEC);
+    s->told_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     s->transport = t;
     good = s->fd >= 0 && add(s->fd, s->timer_fd) &&
-           (!t || add(s->fd, t->ops->event_fd(t)));
+           (!t || add(s->fd, t->ops->event_fd(t))) && s->host_fd >= 0 &&
+           add(s->host_fd, s->fd) && add(s->host_fd, s->told_fd);
     return good ? RCX_OK
                 : rcx_fail(&context->log, RCX_ERR_TRANSPORT,
                            "rcx_init: cannot create a descriptor to sleep on: "
@@ -40,19 +44,26 @@ rcx_status_t rcx_sleep_open(struct rcx_context *context)
 
 void rcx_sleep_close(struct rcx_sleeper *s)
 {
-    if (s->timer_fd >= 0)
-        close(s->timer_fd);
-    if (s->fd >= 0)
-        close(s->fd);
+    const int fds[] = {s->told_fd, s->host_fd, s->timer_fd, s->fd};
+
+    for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+}
+
+static bool is_active(const struct rcx_context *context)
+{
+    const struct rcx_comm *c = context->comms.busy;
+
+    while (c && !rcx_comm_is_active(c))
+        c = c->next_busy;
+    return c != NULL;
 }
 
 /* When rcx_detector_poll() has to run again; 0: never. */
 static uint64_t next_look(const struct rcx_context *context)
 {
-    for (const struct rcx_comm *c = context->comms.busy; c; c = c->next_busy)
-        if (rcx_comm_is_active(c))
-            return rcx_now_ns() + LOOK_NS;
-    return 0;
+    return is_active(context) ? rcx_now_ns() + LOOK_NS : 0;
 }
 
 static void set_timer(const struct rcx_sleeper *s, uint64_t ns)
@@ -77,6 +88,26 @@ rcx_status_t rcx_sleep_arm(struct rcx_context *context)
         status = t->ops->arm(t);
     context->sleeper.is_armed = status == RCX_OK;
     return status;
+}
+
+rcx_status_t rcx_sleep_arm_host(struct rcx_context *context)
+{
+    struct rcx_sleeper *s = &context->sleeper;
+    rcx_status_t status = RCX_IN_PROGRESS;
+    eventfd_t times;
+
+    s->host = 0;
+    if (eventfd_read(s->told_fd, &times) != 0)
+        status = rcx_sleep_arm(context);
+    if (status == RCX_OK)
+        s->host = rcx_this_thread();
+    return status;
+}
+
+void rcx_sleep_pass_on(struct rcx_context *context)
+{
+    if (is_active(context))
+        rcx_sleeper_tell(&context->sleeper);
 }
 
 /* The timer is shared, so a caller with a deadline of its own limits the sleep

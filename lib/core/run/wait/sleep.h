@@ -13,6 +13,10 @@ void rcx_sleep_close(struct rcx_sleeper *s); /* also if never opened */
 
 /* RCX_OK: events from now on wake a thread that sleeps on the descriptor. */
 rcx_status_t rcx_sleep_arm(struct rcx_context *context);
+/* The same for the host, whose thread learns of what other threads do. */
+rcx_status_t rcx_sleep_arm_host(struct rcx_context *context);
+/* This thread leaves RCX, and no event that it has taken comes again. */
+void rcx_sleep_pass_on(struct rcx_context *context);
 /* Sleep until an event or until rcx_now_ns() reaches until_ns. Called with the
  * guard held, which is released meanwhile. */
 void rcx_sleep(struct rcx_context *context, uint64_t until_ns);

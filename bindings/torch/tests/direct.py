@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""rcx_torch.all_reduce_(): direct.py sums|arguments|comms|store FILE|killed|interrupted
+"""rcx_torch.all_reduce_(): direct.py [sums] [arguments] [comms] [killed|interrupted] | store FILE
 
 Expected sums are computed with NumPy.
 """
@@ -170,19 +170,21 @@ def interrupted(comm):
         raises(RuntimeError, "rcx: ", torch.zeros(3))
 
 
-def main(what):
-    """Run a test."""
+def main(names):
+    """Run these tests, one after the other."""
     torch.set_num_threads(1)
-    if what == "store":
+    if names[0] == "store":
         # rank and size of a launcher's job take the place of torchrun's
         rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
         store = dist.FileStore(sys.argv[2], size)
         comm = rcx_torch.init(store, rank, size, timedelta(seconds=60))
         x = all_reduce_(torch.tensor([rank]))
         expect(x.item() == sum(range(size)) and comm.size == size, "a sum over a store")
-    else:
-        globals()[what](rcx_torch.init())
-    print(f"{what} done")
+        print("store done")
+        return
+    for name in names:
+        globals()[name](rcx_torch.init())
+        print(f"{name} done")
 
 
-main(sys.argv[1])
+main(sys.argv[1:])

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Failures, timeouts, forks and restarts: ends.py killed | late | differs | loader | again STORE"""
+"""Failures, timeouts, forks and restarts, in one world:
+
+    ends.py [late] [differs] [loader] [killed] | again STORE
+"""
 
 import gc
 import os
@@ -56,7 +59,7 @@ def late(me):
         assert "timed out" in str(error), error
     work.wait()
     assert (x == dist.get_world_size()).all()
-    print("it came")
+    print("it came", flush=True)  # whole, and before a death
 
 
 def differs(me):
@@ -91,7 +94,7 @@ def loader(_me):
             dist.all_reduce(torch.ones(1000))
     dist.all_reduce(total)
     assert total.item() == 3 * dist.get_world_size() * sum(i * i for i in range(64))
-    print("loaded")
+    print("loaded", flush=True)
 
 
 def memory():
@@ -121,15 +124,19 @@ def again(me):
     print("a hundred")
 
 
-def main(how):
-    """Run one case."""
+def main(cases):
+    """Run these cases, one after the other."""
     torch.set_num_threads(1)
     dist.init_process_group("rcx", init_method="rcx://", timeout=timedelta(seconds=8))
     dist.barrier()
-    {"killed": killed, "late": late, "differs": differs, "loader": loader, "again": again}[how](
-        dist.get_rank())
+    for case in cases:
+        case(dist.get_rank())
     if dist.is_initialized():
         dist.destroy_process_group()
 
 
-main(sys.argv[1])
+if sys.argv[1] == "again":
+    main([again])
+else:
+    main([{"killed": killed, "late": late, "differs": differs, "loader": loader}[name]
+          for name in sys.argv[1:]])

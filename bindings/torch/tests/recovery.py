@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Worlds that go on after failures, and with other members, on 4 ranks:
 
-    recovery.py killed | during MS | aborted | excluded | moved FILE | group
+    recovery.py killed | during MS | [aborted] [moved FILE] | excluded | group
 """
 
 import os
@@ -160,7 +160,7 @@ def excluded(me):
 def moved(me):
     """Worlds of other members: rank 3 is left out, and enters again. A world that is not
     complete in time leaves the previous one as it was."""
-    store = dist.FileStore(sys.argv[2], -1)
+    store = dist.FileStore(sys.argv[-1], -1)
     dist.barrier()
     if me == 0:
         raises(rcx_torch.reconfigure, dist.PrefixStore("0", store), 0, 2,
@@ -205,17 +205,21 @@ def group(me):
     assert x.item() == 5 and smaller.size() == 3 and smaller.rank() == [0, 2, 3].index(me)
 
 
-def main(how):
-    """Run one case."""
+def main(names):
+    """Run these cases, one after the other."""
     torch.set_num_threads(1)
     dist.init_process_group("rcx", init_method="rcx://", timeout=LIMIT)
     me = dist.get_rank()
     dist.barrier()
-    {"killed": killed, "during": during, "aborted": aborted, "excluded": excluded, "moved": moved,
-     "group": group}[how](me)
+    cases = {"killed": killed, "during": during, "aborted": aborted, "excluded": excluded,
+             "moved": moved, "group": group}
+    went_on = [name for name in names if name in cases]
+    for name in went_on:
+        cases[name](me)
     if dist.is_initialized():
         dist.destroy_process_group()
-    print(f"{how} went on")
+    for name in went_on:
+        print(f"{name} went on")
 
 
-main(sys.argv[1])
+main(sys.argv[1:])

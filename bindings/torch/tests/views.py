@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Conjugate, negative, transposed, strided and inference tensors, as operands and as
 results of every function: their memory does not hold the elements in order. Also hooks
-that wait, or throw, and interrupted waits.
+that wait, or throw, and interrupted waits: views.py [views] [hooks] [interrupted]
 
 Expected values are computed from clones of all ranks' operands.
 """
@@ -198,24 +198,26 @@ def interrupted(me, n):
     work.wait()
 
 
+def views(me, n):
+    """Every function, on every kind of view."""
+    for name, view in VIEWS.items():
+        for kind in (torch.complex64, torch.float32):
+            try:
+                movements(view, kind, me, n)
+                reductions(view, kind, me, n)
+            except Exception as error:
+                raise AssertionError(f"{name}, {kind}") from error
+    refused(me, n)
+
+
 def main():
+    """Run the tests that are named."""
     dist.init_process_group("rcx", init_method="rcx://")
-    me, n = dist.get_rank(), dist.get_world_size()
-    if sys.argv[1:] == ["views"]:
-        for name, view in VIEWS.items():
-            for kind in (torch.complex64, torch.float32):
-                try:
-                    movements(view, kind, me, n)
-                    reductions(view, kind, me, n)
-                except Exception as error:
-                    raise AssertionError(f"{name}, {kind}") from error
-        refused(me, n)
-    elif sys.argv[1:] == ["hooks"]:
-        hooks(me, n)
-    else:
-        interrupted(me, n)
-    dist.barrier()
-    print(f"{sys.argv[1]} done", flush=True)
+    for name in sys.argv[1:]:
+        {"views": views, "hooks": hooks, "interrupted": interrupted}[name](
+            dist.get_rank(), dist.get_world_size())
+        dist.barrier()
+        print(f"{name} done", flush=True)
     dist.destroy_process_group()
 
 

@@ -32,6 +32,19 @@ static inline uint64_t rcx_ticks(void)
 #endif
 }
 
+/* The same, not before earlier reads of memory: a core may read its clock while
+ * it waits for these. So this moment is not before one at which another core
+ * read its clock and then wrote what was read here. */
+static inline uint64_t rcx_ticks_after_reads(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_lfence();
+#elif defined(__aarch64__)
+    __asm__ volatile("dmb ishld\n\tisb" ::: "memory");
+#endif
+    return rcx_ticks();
+}
+
 /* One moment on both clocks. */
 struct rcx_instant {
     uint64_t ticks;

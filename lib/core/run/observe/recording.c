@@ -9,7 +9,7 @@ static void add(struct rcx_recording *r, const struct rcx_event *event)
     struct rcx_event *place = &r->events[r->next++ & r->mask];
 
     *place = *event;
-    place->ticks = rcx_ticks();
+    place->ticks = rcx_ticks_after_reads();
 }
 
 void rcx_recording_begin(struct rcx_recording *r, const struct rcx_comm *comm,

@@ -16,7 +16,7 @@ workers. Errors are raised as `Error` or a subclass. RCX's warnings go to the lo
 Python's logging.
 """
 
-from ._comm import ANY_SOURCE, TAG_MAX, Comm, Comparison, Failure, Started
+from ._comm import ANY_SOURCE, TAG_MAX, Comm, Comparison, Creation, Failure, Started
 from ._context import Bootstrap, Context, Order, Threads, get_id
 from ._library import (ArgumentError, DeadlineError, Error, ExcludedError, MemoryFullError,
                        MismatchError, PeerError, Status, UnsupportedError, ffi, lib)
@@ -41,8 +41,8 @@ for _error in (Error, ArgumentError, DeadlineError, ExcludedError, MemoryFullErr
 
 __all__ = [
     "ANY_SOURCE", "AVG", "AVG_EXACT", "AVG_FLOAT", "ArgumentError", "BAND", "BOR", "BXOR",
-    "Bootstrap", "Comm", "Comparison", "Context", "Datatype", "DeadlineError", "Error", "ExcludedError", "Failure",
-    "LAND", "LOR", "LXOR", "MAX", "MAXLOC", "MIN", "MINLOC", "MemoryFullError", "MismatchError",
+    "Bootstrap", "Comm", "Comparison", "Context", "Creation", "Datatype", "DeadlineError", "Error",
+    "ExcludedError", "Failure", "LAND", "LOR", "LXOR", "MAX", "MAXLOC", "MIN", "MINLOC", "MemoryFullError", "MismatchError",
     "NO_OP", "Op", "Operations", "Order", "PROD", "PeerError", "ProcessError", "Processes",
     "REPLACE", "Received", "Request", "SUM", "SUM_EXACT", "SUM_FLOAT", "Started", "Status", "TAG_MAX",
     "Threads", "UnsupportedError", "UserOp", "UserType", "get_id", "op_supported", "spawn",

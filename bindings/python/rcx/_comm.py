@@ -199,6 +199,18 @@ class Comm(Operations[None]):
         distinguishes groups that are created at the same time."""
         return self._made("rcx_comm_create_group", len(ranks), list(ranks), tag)
 
+    def idup(self) -> Creation:
+        """Start `dup()`, and return what makes the communicator meanwhile."""
+        return self._begun("rcx_comm_idup")
+
+    def isplit(self, color: int | None, key: int = 0) -> Creation:
+        """Start `split()`, likewise."""
+        return self._begun("rcx_comm_isplit", -1 if color is None else color, key)
+
+    def igroup(self, ranks: Sequence[int], tag: int = 0) -> Creation:
+        """Start `group()`, likewise."""
+        return self._begun("rcx_comm_icreate_group", len(ranks), list(ranks), tag)
+
     def split_node(self, key: int = 0) -> Comm:
         """Create a communicator for each node, with ranks in the order of key. Collective."""
         return self._made("rcx_comm_split_node", key)
@@ -226,6 +238,12 @@ class Comm(Operations[None]):
     def _made(self, function: str, *arguments: Any) -> Comm:
         return Comm(self.context, made("rcx_comm_t *", getattr(lib, function), self.handle,
                                        *arguments, comm=self.handle))
+
+    def _begun(self, function: str, *arguments: Any) -> Creation:
+        self.context.reap()
+        slot = _Slot(self.context)
+        return Creation(made("rcx_request_t *", getattr(lib, function), self.handle, *arguments,
+                             slot.pointer, comm=self.handle), self, slot)
 
     def free(self) -> None:
         """Free the communicator. Not collective. Raises `ArgumentError` for the world."""
@@ -372,3 +390,50 @@ class Comm(Operations[None]):
     def dealloc(self, memory: Buffer) -> None:
         """Free memory from `alloc()`."""
         check(lib.rcx_mem_free(self.handle, ffi.from_buffer(memory)))
+
+
+class _Slot:
+    """Where RCX stores a communicator. It is kept as long as the request."""
+
+    def __init__(self, context: Context):
+        self.context = context
+        self.pointer = ffi.new("rcx_comm_t **")
+
+    def take(self) -> Any:
+        """Return the communicator, once, or NULL."""
+        handle, self.pointer[0] = self.pointer[0], NULL
+        return handle
+
+    def __del__(self) -> None:
+        if self.pointer[0] != NULL:
+            self.context.leave_comm(self.take())
+
+
+class Creation(Request):
+    """A communicator in the making: a request of `Comm.idup()`, `isplit()` or `igroup()`. What
+    `get()` has not returned is freed.
+
+    >>> import rcx
+    >>> with rcx.Context() as context:
+    ...     making = context.world.idup()
+    ...     with making.get() as copy:
+    ...         copy.size
+    1
+    """
+
+    def __init__(self, handle: Any, comm: Comm, slot: _Slot):
+        super().__init__(handle, comm, slot)
+        self._slot = slot
+
+    def get(self) -> Comm | None:
+        """Wait for the communicator and return it, once. None if this rank is in none."""
+        self.wait()
+        handle = self._slot.take()
+        return None if handle == NULL else Comm(self._comm.context, handle)
+
+    def end(self) -> None:
+        """Wait, and free. Called when the context is closed."""
+        super().end()
+        handle = self._slot.take()
+        if handle != NULL:
+            lib.rcx_comm_free(ffi.new("rcx_comm_t **", handle))

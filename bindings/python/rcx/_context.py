@@ -281,8 +281,12 @@ class Context:
             lib.rcx_op_free(self.handle, ffi.new("rcx_op_t *", self._left_ops.pop()[0]))
         while self._left_types:
             lib.rcx_type_free(self.handle, ffi.new("rcx_datatype_t *", self._left_types.pop()))
+        self._reap_requests(wait)
         while self._left_comms:
             lib.rcx_comm_free(ffi.new("rcx_comm_t **", self._left_comms.pop()))
+
+    def _reap_requests(self, wait: bool) -> None:
+        """Before communicators: the end of a `Creation` leaves one."""
         done = ffi.new("int *")
         for left in self._left[:]:
             if wait:

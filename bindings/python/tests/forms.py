@@ -292,6 +292,34 @@ def groups(world):
         equal(x, [len(ranks)])
 
 
+UNUSED = []
+
+
+def creations(world):
+    """Communicators that are made while the world is used."""
+    copying, halving = world.idup(), world.isplit(world.rank % 2, -world.rank)
+    none = world.isplit(None)
+    everyone = world.igroup(range(world.size), tag=5)
+    assert isinstance(raises(rcx.ArgumentError, world.isplit, -7), ValueError)
+    world.idup()  # is dropped
+    forgotten = world.idup()
+    done = []
+    copying.on_done(done.append)
+    x = numpy.ones(1)
+    world.allreduce(x)
+    equal(x, [world.size])
+    with copying.get() as copy, halving.get() as half, everyone.get() as other:
+        assert done == [None]
+        for comm in copy, other:
+            assert world.compare(comm) == rcx.Comparison.CONGRUENT
+        assert half.size == (world.size + 1 - world.rank % 2) // 2
+        equal([half.rank], [(world.size - 1 - world.rank) // 2])
+    assert none.get() is None and copying.get() is None
+    forgotten.wait()
+    forgotten.free()
+    UNUSED.extend([forgotten, world.idup()])  # close() frees their communicators
+
+
 def exact(world):
     """The first and the last rank's numbers cancel; others have 1."""
     p, me = world.size, world.rank
@@ -422,6 +450,7 @@ def main():
         types(world)
         wrong(context, world)
         groups(world)
+        creations(world)
         exact(world)
         ops(context, world)
         requests(world)

@@ -267,8 +267,10 @@ class Shim:
         if base in HANDLES:
             handle = f"type(rcx_{HANDLES[base]})"
             if c_type.endswith("**"):
-                return f"{handle}, intent({'inout' if self.name.endswith(('_free', 'finalize')) else 'out'})" \
-                    f" :: {shown}"
+                intent = "inout" if self.name.endswith(("_free", "finalize")) else "out"
+                # a communicator that is set when the request completes
+                later = ", asynchronous" if self.starts and base == "rcx_comm_t" else ""
+                return f"{handle}, intent({intent}){later} :: {shown}"
             return f"{handle}, value :: {shown}"
         if base in NUMBERS:
             number = f"type(rcx_{NUMBERS[base]})"

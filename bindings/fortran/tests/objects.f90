@@ -102,6 +102,7 @@ program objects
   call open_job()
   call test_texts()
   call test_communicators()
+  call test_creations()
   call test_nodes()
   call test_messages()
   call test_persistent_messages()
@@ -198,6 +199,29 @@ contains
     call rcx_comm_free(other)
     call expect(destroyed == 1, 'data of the host is freed with its communicator')
     call expect(other == RCX_COMM_NULL, 'a communicator that was freed is null')
+  end subroutine
+
+  ! Communicators that are made while the world is used.
+  subroutine test_creations()
+    type(rcx_comm), asynchronous :: made(3)
+    type(rcx_request) :: requests(3)
+    integer :: i, result, total
+
+    call rcx_comm_idup(world, made(1), requests(1))
+    call rcx_comm_isplit(world, mod(rank, 2), -rank, made(2), requests(2))
+    call rcx_comm_icreate_group(world, [(i, i = ranks - 1, 0, -1)], 4, made(3), requests(3))
+    total = 1
+    call rcx_allreduce(RCX_IN_PLACE, total, 1, RCX_INTEGER, RCX_SUM, world)
+    call expect(total == ranks, 'a sum meanwhile')
+    call rcx_wait_all(requests)
+    call rcx_request_free(requests)
+    call rcx_comm_compare(world, made(1), result)
+    call expect(result == RCX_COMM_CONGRUENT, 'idup')
+    call expect(rcx_comm_size(made(2)) == (ranks + 1 - mod(rank, 2)) / 2, 'isplit')
+    call expect(rcx_comm_rank(made(3)) == ranks - 1 - rank, 'icreate_group')
+    do i = 1, 3
+      call rcx_comm_free(made(i))
+    end do
   end subroutine
 
   subroutine test_nodes()

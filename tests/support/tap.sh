@@ -7,6 +7,7 @@
 
 set -u
 unset "${!RCX_@}"
+unset PYTHONUNBUFFERED # ranks in Python write whole lines
 [ -z "${TEST_LANES-}" ] || export RCX_LANES=$TEST_LANES
 
 # takes "NAME... [NAME]" "$@": ends the test unless it got these arguments

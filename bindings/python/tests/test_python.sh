@@ -10,7 +10,6 @@ takes "RCXRUN PYTHON FOLDER" "$@"
 rcxrun=$(realpath "$1")
 python=$2
 export PYTHONPATH=$3 PYTHONDONTWRITEBYTECODE=1
-unset PYTHONUNBUFFERED # buffered, so that ranks write whole lines
 here=$(dirname -- "$(realpath -- "${BASH_SOURCE[0]}")")
 bound=(timeout -k 5 60)
 

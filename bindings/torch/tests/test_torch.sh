@@ -10,7 +10,6 @@ takes "RCXRUN PYTHON FOLDER EXTENT" "$@"
 rcxrun=$(realpath "$1")
 python=$2
 export PYTHONPATH=$3 PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1
-unset PYTHONUNBUFFERED # buffered, so that ranks write whole lines
 export USE_LIBUV=0 # Debian's PyTorch 2 is built without libuv
 unset CI # with CI set, PyTorch's tests print another report
 extent=$4

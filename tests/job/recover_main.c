@@ -330,7 +330,7 @@ static void run_leave(void)
     rank_require(rcx_comm_shrink(me.world, LIMIT_NS, &next), "rcx_comm_shrink");
     members_of(next); /* all have it */
     begin = rank_now_ns();
-    while (rcx_comm_rank(next) == 0 && rank_now_ns() < begin + SECOND_NS / 2)
+    while (rcx_comm_rank(next) == 0 && rank_now_ns() < begin + SECOND_NS / 4)
         rcx_progress(me.context);
     rank_require(rcx_reduce(&mine, &all, 1, RCX_INT64, RCX_SUM,
                             rcx_comm_size(next) - 1, next),

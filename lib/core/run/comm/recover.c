@@ -194,6 +194,7 @@ rcx_status_t rcx_comm_run_shrink(struct rcx_comm *comm, int64_t timeout_ns,
 
     if (status == RCX_OK)
         status = make_living(comm, id, new_p);
+    comm->context->has_shrunk |= status == RCX_OK;
     if (status == RCX_OK)
         settle(comm, *new_p, time_left(begin_ns, timeout_ns), all_failed);
     return status;

@@ -25,11 +25,10 @@
 #include "core/run/wait/enter.h"
 #include "core/run/wait/progress.h"
 
-/* failed_limit_ns limits the barriers after a failure, and a flush, which is
- * optional. */
+/* failed_limit_ns limits the barriers after a failure, a flush, which is
+ * optional, and the wait for others that go on. */
 static const int64_t failed_limit_ns = INT64_C(3000000000);
 static const int64_t ctrl_flush_ns = 200000000;
-static const int64_t ack_limit_ns = 1000000000;
 
 /* ---- Limits -------------------------------------------------------------- */
 
@@ -155,23 +154,27 @@ static void flush_control(struct rcx_context *context)
         rcx_context_poll(context);
 }
 
-/* Whether a peer knows that this rank finalizes, or finalizes itself. */
-static bool knows(const struct rcx_context *context, int rank)
+/* Whether a peer knows that this rank finalizes, and that is enough, or
+ * finalizes itself. Ranks that went on together leave together, unless this one
+ * says by an abort that it does not wait: one may not have called yet what this
+ * one has done its part of. */
+static bool may_leave(const struct rcx_context *context, int rank)
 {
     const struct rcx_peer peer = rcx_peer_of(context, rank);
+    const bool goes_on = context->has_shrunk && !context->world->aborted;
 
-    return peer.has_acknowledged || peer.state == RCX_PEER_DEPARTED;
+    return peer.state == RCX_PEER_DEPARTED ||
+           (peer.has_acknowledged && !goes_on);
 }
 
-/* Whether each living rank knows that this one finalizes, or finalizes itself.
- * A rank that was named may be stopped and is not waited for. */
-static bool is_known_to_all(const struct rcx_context *context)
+/* The same of each living rank. A rank that was named may be stopped and is not waited for. */
+static bool may_leave_all(const struct rcx_context *context)
 {
     const struct rcx_transport *t = context->transport;
 
     for (int i = 0; i < context->boot->size; i++)
         if (i != context->boot->rank && !t->failed_peers[i] &&
-            !knows(context, i) && !rcx_peer_of(context, i).has_ended &&
+            !may_leave(context, i) && !rcx_peer_of(context, i).has_ended &&
             !rcx_comm_has_failed_for(context->world, i) &&
             !rcx_comm_has_failed_for(context->internal, i))
             return false;
@@ -184,11 +187,11 @@ static bool is_known_to_all(const struct rcx_context *context)
  * has completed the operations that this rank has taken part in. */
 static void announce_finalize(struct rcx_context *context)
 {
-    const int64_t until = time_of(context) + ack_limit_ns;
+    const int64_t until = time_of(context) + failed_limit_ns;
     struct rcx_ctrl_msg left = {.kind = RCX_CTRL_FINALIZES};
 
     rcx_ctrl_send_all(context->internal, &left);
-    while (!is_known_to_all(context) && time_of(context) < until) {
+    while (!may_leave_all(context) && time_of(context) < until) {
         if (rcx_context_poll(context) == 0)
             sched_yield();
         rcx_ctrl_dispatch(context);

@@ -172,7 +172,8 @@ struct rcx_context {
         is_told_of_peers; /* by rcx_peer_failed(), since the last look */
     _Atomic bool *told;   /* by rank: so it is; not looked at yet */
     bool broken;          /* a communicator of the user has failed */
-    bool is_told; /* the user has got an error of a failed communicator */
+    bool has_shrunk; /* this rank goes on in a communicator of the living */
+    bool is_told;    /* the user has got an error of a failed communicator */
     bool in_final_phase; /* peers that exit have not failed; see finalize.c */
     struct rcx_status_writer status; /* for rcx_top */
     struct rcx_time time;

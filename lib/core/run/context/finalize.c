@@ -167,7 +167,8 @@ static bool may_leave(const struct rcx_context *context, int rank)
            (peer.has_acknowledged && !goes_on);
 }
 
-/* The same of each living rank. A rank that was named may be stopped and is not waited for. */
+/* The same of each living rank. One that was named may be stopped and is not
+ * waited for. */
 static bool may_leave_all(const struct rcx_context *context)
 {
     const struct rcx_transport *t = context->transport;

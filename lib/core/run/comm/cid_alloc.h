@@ -29,7 +29,11 @@ struct rcx_cid_result {
     struct rcx_group_check group;
 };
 
-/* One rank's contribution; after the allreduce, the combined one. */
+enum {
+    RCX_CID_RESULT_WORDS = sizeof(struct rcx_cid_result) / sizeof(uint32_t)
+};
+
+/* One rank's contribution, combined by BOR; after the allreduce, the combined one. */
 struct rcx_cid_alloc {
     struct rcx_cid_result *result;    /* begins the memory of all of it */
     unsigned char *used;              /* ids in use; begins the vector */
@@ -46,13 +50,6 @@ struct rcx_cid_alloc {
 rcx_status_t rcx_cid_alloc_open(struct rcx_context *context, size_t split_keys,
                                 struct rcx_cid_alloc *b);
 void rcx_cid_alloc_close(struct rcx_context *context, struct rcx_cid_alloc *b);
-
-/* The vectors of both allreduces: bytes, and words. Both are combined by
- * BOR. */
-static inline size_t rcx_cid_result_words(const struct rcx_cid_alloc *b)
-{
-    return sizeof *b->result / sizeof(uint32_t);
-}
 
 /* Before the first allreduce of an attempt: set b->used and what follows. */
 void rcx_cid_propose(const struct rcx_comm *comm, struct rcx_cid_alloc *b);

@@ -68,6 +68,15 @@ static enum rcx_creation_step next(struct rcx_request *r)
     return RCX_CREATION_AGAIN;
 }
 
+static rcx_status_t make(const struct rcx_making *m, struct rcx_comm *comm)
+{
+    const rcx_status_t status = m->make(m, comm);
+
+    if (!*m->new_p) /* a split may make none */
+        rcx_comm_id_put(&comm->context->comms.ids, m->ids.id);
+    return status;
+}
+
 static void end(struct rcx_request *r)
 {
     struct rcx_making *m = making_of(r);
@@ -77,9 +86,7 @@ static void end(struct rcx_request *r)
     if (r->status != RCX_OK)
         rcx_cid_give_up(r->comm, &m->ids, r->status);
     else
-        r->status = m->make(m, r->comm);
-    if (r->status != RCX_OK)
-        *m->new_p = NULL;
+        r->status = make(m, r->comm);
     if (m->end)
         m->end(m, r->comm, r->status);
 }
@@ -127,7 +134,7 @@ static rcx_status_t add_confirm(struct rcx_making *m, struct rcx_request *r)
                                      .alias = RCX_ALIAS_SAME,
                                      .type = RCX_UINT32,
                                      .op = RCX_BOR,
-                                     .count = rcx_cid_result_words(&m->ids),
+                                     .count = RCX_CID_RESULT_WORDS,
                                      .role = RCX_CALL_OWN};
     const rcx_status_t status = rcx_request_append_stage(r, &confirm);
     struct rcx_stage *stage = &r->stages[r->stage_count - 1];

@@ -207,12 +207,10 @@ static rcx_status_t check_none_equal(const struct rcx_group_call *w)
 static rcx_status_t make(const struct rcx_making *m, struct rcx_comm *hidden)
 {
     const struct rcx_group_call *w = &m->group;
-    const rcx_status_t status = rcx_comm_make(w->comm, m->ids.id, m->ids.group,
-                                              w->ranks, w->n, m->new_p);
 
-    if (status != RCX_OK)
-        rcx_comm_id_put(&hidden->context->comms.ids, m->ids.id);
-    return status;
+    (void)hidden;
+    return rcx_comm_make(w->comm, m->ids.id, m->ids.group, w->ranks, w->n,
+                         m->new_p);
 }
 
 /* From here on the hidden communicator is not found for this group, and no
@@ -253,13 +251,16 @@ static struct rcx_making *open_making(const struct rcx_group_call *w,
 {
     struct rcx_context *context = w->comm->context;
     const size_t bytes = (size_t)w->n * sizeof *w->ranks;
-    int *ranks = rcx_heap_alloc(&context->heap, bytes);
-    struct rcx_making *m = ranks ? rcx_making_open(context, 0) : NULL;
+    struct rcx_making *m = rcx_making_open(context, 0);
+    int *ranks = m ? rcx_heap_alloc(&context->heap, bytes) : NULL;
 
-    if (!m) {
-        rcx_heap_free(&context->heap, ranks);
-        return NULL;
+    if (m && !ranks) {
+        rcx_log_line(&context->log, RCX_LOG_ERROR,
+                     "no memory to make a group of %d ranks", w->n);
+        rcx_making_close(context, m);
     }
+    if (!ranks)
+        return NULL;
     memcpy(ranks, w->ranks, bytes);
     m->group = *w;
     m->group.ranks = ranks;
@@ -281,8 +282,7 @@ static rcx_status_t start(const struct rcx_group_call *w, bool blocks,
         return rcx_comm_refuse(w->comm);
     m = open_making(w, new_p);
     if (!m)
-        return rcx_fail(&w->comm->context->log, RCX_ERR_NOMEM,
-                        "no memory to make a group of %d ranks", w->n);
+        return RCX_ERR_NOMEM;
     status = open_hidden(w, &hidden);
     if (status != RCX_OK) {
         rcx_making_close(w->comm->context, m);

@@ -53,25 +53,18 @@ static int *members_of(struct rcx_comm *comm, const struct rcx_split_key keys[],
 
 static rcx_status_t make(const struct rcx_making *m, struct rcx_comm *comm)
 {
-    struct rcx_comm_ids *ids = &comm->context->comms.ids;
-    rcx_status_t status = RCX_ERR_NOMEM;
+    rcx_status_t status;
     int n, *members;
 
-    if (m->color == RCX_UNDEFINED) {
-        rcx_comm_id_put(ids, m->ids.id);
+    if (m->color == RCX_UNDEFINED)
         return RCX_OK;
-    }
     members = members_of(comm, m->ids.split_keys, m->color, &n);
     if (!members)
-        rcx_log_line(&comm->context->log, RCX_LOG_ERROR,
-                     "no memory to split a communicator of %d ranks",
-                     comm->size);
-    else
-        status =
-            rcx_comm_make(comm, m->ids.id, m->ids.group, members, n, m->new_p);
+        return rcx_fail(&comm->context->log, RCX_ERR_NOMEM,
+                        "no memory to split a communicator of %d ranks",
+                        comm->size);
+    status = rcx_comm_make(comm, m->ids.id, m->ids.group, members, n, m->new_p);
     rcx_heap_free(&comm->context->heap, members);
-    if (status != RCX_OK)
-        rcx_comm_id_put(ids, m->ids.id);
     return status;
 }
 

@@ -277,8 +277,13 @@ static void miss_the_deadline(struct job *job, int rank, void *arg)
 
     (void)arg;
     require_ok(rcx_comm_dup(world_of(job, rank), &parent));
-    if (rank > 0) {
+    if (rank > 0)
         require_ok(rcx_comm_set_timeout(parent, INT64_C(50000000)));
+    if (rank > 1) { /* a blocking call that fails leaves comm as it was */
+        comm = parent;
+        require(rcx_comm_dup(parent, &comm) == RCX_ERR_TIMEOUT);
+        require(comm == parent);
+    } else if (rank > 0) {
         require_ok(rcx_comm_idup(parent, &comm, &request));
         require(rcx_wait(request) == RCX_ERR_TIMEOUT);
         require(!comm);

@@ -91,29 +91,27 @@ static rcx_status_t check_comm(const char *call, rcx_comm_t *comm,
     return RCX_OK;
 }
 
-/* Wait for the request that makes it. */
-static rcx_status_t finish(struct rcx_request *r, rcx_comm_t *const *new_p)
-{
-    const rcx_status_t status = rcx_request_wait(r);
-
-    rcx_request_release(r);
-    if (status == RCX_OK && *new_p)
-        rcx_comm_attend(*new_p);
-    return status;
-}
-
-/* request_p: NULL if the call blocks. */
+/* The request that makes a communicator has started, or not. request_p: NULL if
+ * the call blocks; *new_p changes only on success then. */
 static rcx_status_t hand_out(rcx_status_t status, struct rcx_request *r,
-                             rcx_comm_t *const *new_p,
+                             rcx_comm_t *const *made_p, rcx_comm_t **new_p,
                              rcx_request_t **request_p)
 {
     if (status != RCX_OK)
         return status;
     rcx_request_hand_out(r, false);
-    if (!request_p)
-        return finish(r, new_p);
-    rcx_request_announce(r);
-    *request_p = r;
+    if (request_p) {
+        rcx_request_announce(r);
+        *request_p = r;
+        return RCX_OK;
+    }
+    status = rcx_request_wait(r);
+    rcx_request_release(r);
+    if (status != RCX_OK)
+        return status;
+    *new_p = *made_p;
+    if (*new_p)
+        rcx_comm_attend(*new_p);
     return RCX_OK;
 }
 
@@ -122,6 +120,7 @@ static rcx_status_t split(const char *call, rcx_comm_t *comm, int color,
                           rcx_request_t **request_p)
 {
     rcx_status_t status = check_comm(call, comm, new_p);
+    rcx_comm_t *made = NULL, **made_p = request_p ? new_p : &made;
     struct rcx_request *r;
 
     if (status != RCX_OK)
@@ -135,8 +134,8 @@ static rcx_status_t split(const char *call, rcx_comm_t *comm, int color,
     if (status != RCX_OK)
         return status;
     rcx_stamp_call(comm->context, rcx_ticks());
-    status = rcx_comm_start_split(comm, color, key, !request_p, new_p, &r);
-    status = hand_out(status, r, new_p, request_p);
+    status = rcx_comm_start_split(comm, color, key, !request_p, made_p, &r);
+    status = hand_out(status, r, made_p, new_p, request_p);
     rcx_comm_leave(comm);
     return status;
 }
@@ -216,6 +215,7 @@ static rcx_status_t create_group(const char *call, rcx_comm_t *comm, int n,
                                  rcx_request_t **request_p)
 {
     rcx_status_t status = check_comm(call, comm, new_p);
+    rcx_comm_t *made = NULL, **made_p = request_p ? new_p : &made;
     struct rcx_request *r;
 
     if (status == RCX_OK)
@@ -225,8 +225,8 @@ static rcx_status_t create_group(const char *call, rcx_comm_t *comm, int n,
     if (status != RCX_OK)
         return status;
     rcx_stamp_call(comm->context, rcx_ticks());
-    status = rcx_comm_start_group(comm, n, ranks, tag, !request_p, new_p, &r);
-    status = hand_out(status, r, new_p, request_p);
+    status = rcx_comm_start_group(comm, n, ranks, tag, !request_p, made_p, &r);
+    status = hand_out(status, r, made_p, new_p, request_p);
     rcx_leave(comm->context);
     return status;
 }

@@ -33,7 +33,7 @@ enum {
     RCX_CID_RESULT_WORDS = sizeof(struct rcx_cid_result) / sizeof(uint32_t)
 };
 
-/* One rank's contribution, combined by BOR; after the allreduce, the combined one. */
+/* One rank's contribution; after the allreduces by BOR, the combined one. */
 struct rcx_cid_alloc {
     struct rcx_cid_result *result;    /* begins the memory of all of it */
     unsigned char *used;              /* ids in use; begins the vector */

@@ -87,6 +87,7 @@ static int go_on(rcx_comm_t *world)
         if (values[0] != count)
             return EXIT_FAILURE;
     }
+    require(rcx_comm_free(&comm), "free");
     return EXIT_SUCCESS;
 }
 
@@ -100,7 +101,10 @@ static int dies(int rank)
         pthread_create(&thread, NULL, die, NULL);
     if (rcx_init(NULL, &context) != RCX_OK)
         return EXIT_SUCCESS;
-    return go_on(rcx_world(context)); /* the job ends without rcx_finalize() */
+    if (go_on(rcx_world(context)) != EXIT_SUCCESS)
+        return EXIT_FAILURE;
+    require(rcx_finalize(&context), "finalize");
+    return EXIT_SUCCESS;
 }
 
 int main(int argc, char **argv)

@@ -50,11 +50,17 @@ ok $? "what is not valid is an error"
 # the same methods. A rank that dies before it has published its address is
 # missed at the deadline.
 for rank in 0 1 3; do
-    bad=0
     for ms in 40 60 80 100 120; do
-        run 137 "${nodes[@]}" -x RCX_TIMEOUT=10s --keep-going "$main" dies $rank $ms || bad=1
+        run 137 "${nodes[@]}" -x RCX_TIMEOUT=10s --keep-going "$main" dies $rank $ms
+        bad=$?
+        [ $bad -eq 0 ] || break
     done
-    ok $bad "rank $rank dies while contexts open"
+    sentence="rank $rank dies while contexts open"
+    if [ $bad -ne 0 ] && aborted_while_connecting; then
+        known "an assertion of UCX 1.13 ended a rank" "$sentence, after $ms ms"
+    else
+        ok $bad "$sentence"
+    fi
 done
 
 # on RATE COMMAND...: on four emulated nodes

@@ -27,6 +27,7 @@ skip() {
 }
 
 free_port() { "$main" port; }
+listens() { grep -q ":$(printf %04X "$1") 00000000:0000 0A" /proc/net/tcp; }
 
 # ranks N COMMAND...: as a shell starts them, each with its RCX_RANK; their
 # exit statuses are in codes, and their output is in out and err
@@ -185,7 +186,11 @@ ok $? "a rank that never comes is named by all others in one line"
 ok $? "and the file is gone"
 unset size
 port=$(free_port)
-begin first env RCX_RANK=0 RCX_SIZE=2 RCX_ROOT=127.0.0.1:"$port" RCX_SECRET=a RCX_TIMEOUT=2s "$main" sum
+# The first still listens when the time of the second, which begins later, is over.
+begin first env RCX_RANK=0 RCX_SIZE=2 RCX_ROOT=127.0.0.1:"$port" RCX_SECRET=a RCX_TIMEOUT=6s "$main" sum
+while ! listens "$port" && kill -0 "${begun[first]}"; do
+    sleep 0.05
+done
 begin second env RCX_RANK=1 RCX_SIZE=2 RCX_ROOT=127.0.0.1:"$port" RCX_SECRET=b RCX_TIMEOUT=2s "$main" sum
 end first $ERR_TIMEOUT && grep -q 'rank 1 of 2 did not come' "$err"
 ok $? "a process with another RCX_SECRET does not get in"

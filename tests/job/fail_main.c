@@ -293,7 +293,7 @@ static void be_late(const char *collective)
 
 static void be_victim(const char *collective)
 {
-    usleep(100000); /* by then the other ranks have made their WARM_UP calls */
+    usleep(100000); /* by then the other ranks are in a call */
     if (strcmp(how, "kill") == 0 || strcmp(how, "dead") == 0)
         raise(SIGKILL);
     if (strcmp(how, "stop") == 0)
@@ -331,7 +331,6 @@ int main(int argc, char **argv)
     if (count > MOST)
         return 2;
     how = argv[1];
-    rank_block_signals();
     rank_watch_machine();
     rank_require(rank_open(NULL), "rcx_init"); /* may take a while */
     has_no_deadline = strcmp(how, "thread") == 0 || strcmp(how, "dead") == 0;
@@ -349,6 +348,7 @@ int main(int argc, char **argv)
         "the sum of process ids");
     for (int i = 0; i < WARM_UP; i++)
         rank_require(call(argv[2], i), "a call before anything happened");
+    rank_leave_last(me.world, pids[VICTIM]);
     if (me.rank == VICTIM)
         be_victim(argv[2]);
     else

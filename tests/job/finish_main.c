@@ -184,6 +184,7 @@ static void try_killed(void)
     rcx_status_t status;
 
     open_and_use();
+    rank_leave_last(me.world, rank_pid_of(me.world, VICTIM));
     if (me.rank == VICTIM) {
         rank_sleep_ms(300);
         raise(SIGKILL);
@@ -196,31 +197,13 @@ static void try_killed(void)
         rank_fail("does not blame rank 2: %s", me.error);
 }
 
-/* A sum of the others may arrive later than that of the victim. If it died
- * before, their sums would fail. */
-static void let_victim_wait_for_sums(void)
-{
-    char word = 0;
-
-    for (int i = 0; i < me.size; i++) {
-        if (i == VICTIM)
-            continue;
-        if (me.rank == VICTIM)
-            rank_require(rcx_recv(&word, 1, RCX_BYTE, i, 0, me.world, NULL),
-                         "rcx_recv");
-        else if (me.rank == i)
-            rank_require(rcx_send(&word, 1, RCX_BYTE, VICTIM, 0, me.world),
-                         "rcx_send");
-    }
-}
-
 /* The default action of SIGALRM ends the victim. */
 static void try_death(unsigned us)
 {
     int64_t start_ns, took;
 
     open_and_use();
-    let_victim_wait_for_sums();
+    rank_leave_last(me.world, rank_pid_of(me.world, VICTIM));
     rank_require(rcx_comm_set_timeout(me.world, DEADLINE_NS),
                  "rcx_comm_set_timeout");
     start_ns = rank_time_here();

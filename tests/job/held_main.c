@@ -55,10 +55,11 @@ static void run_some(rcx_comm_t *comm, uint64_t *random)
 /* The last rank dies. Return a communicator of the others. */
 static rcx_comm_t *lose_one(rcx_comm_t *comm, size_t count)
 {
+    const int last = rcx_comm_size(comm) - 1;
     rcx_comm_t *next;
 
-    rank_require(rcx_barrier(comm), "rcx_barrier");
-    if (rcx_comm_rank(comm) == rcx_comm_size(comm) - 1)
+    rank_leave_last(comm, rank_pid_of(comm, last));
+    if (rcx_comm_rank(comm) == last)
         kill(getpid(), SIGKILL);
     if (rcx_allreduce(in[0], out[0], count, RCX_FLOAT64, RCX_SUM, comm) ==
         RCX_OK)

@@ -512,12 +512,13 @@ static void fail(const char *how)
         rank_require(rcx_comm_set_timeout(me.world, DEADLINE_NS),
                      "rcx_comm_set_timeout");
     pids[me.rank] = getpid();
-    if (strcmp(how, "cold") != 0)
+    if (strcmp(how, "cold") != 0) {
         rank_require(
             rcx_allreduce(RCX_IN_PLACE, pids, 64, RCX_INT64, RCX_SUM, me.world),
             "the sum of process ids");
-    if (strcmp(how, "cold") != 0)
         connect_all();
+        rank_leave_last(me.world, pids[VICTIM]);
+    }
     if (me.rank == VICTIM)
         be_victim(how);
     else
@@ -571,7 +572,6 @@ int main(int argc, char **argv)
 {
     if (argc != 2)
         return 2;
-    rank_block_signals();
     rank_watch_machine();
     rank_require(rank_open(NULL), "rcx_init");
     run(argv[1]);

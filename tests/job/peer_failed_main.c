@@ -240,19 +240,6 @@ static void check_refusals(void)
     check_members(me.world, mask_of(me.size) - 1);
 }
 
-/* The teller returns when all ranks have left the barrier, which would fail for
- * a late one. */
-static void leave_barrier_together(void)
-{
-    rank_require(rcx_barrier(me.world), "rcx_barrier");
-    if (me.rank != teller)
-        rank_signal(pids[teller]);
-    for (int others = me.rank == teller ? me.size - 1 : 0; others > 0;) {
-        rcx_progress(me.context);
-        others -= rank_take_signal();
-    }
-}
-
 static void run(const char *how)
 {
     static const char ended = 'X', stopped = 'T', any = '\0';
@@ -267,7 +254,8 @@ static void run(const char *how)
     check_refusals();
     rank_require(rcx_comm_dup(me.world, &comm), "rcx_comm_dup");
     rest = without_victim();
-    leave_barrier_together();
+    rank_leave_last(me.world, pids[teller]);
+    rank_leave_last(me.world, pids[victim]);
     if (me.rank == victim)
         be_victim(how, comm);
     (blocks ? wait_blocking : wait_for_victim)(comm, when);
@@ -299,7 +287,6 @@ int main(int argc, char **argv)
         return 2;
     victim = atoi(argv[2]);
     teller = victim == 0;
-    rank_block_signals();
     rank_require(rank_open(&params), "rcx_init");
     rank_require(rcx_allgather(&pid, pids, 1, RCX_INT64, me.world),
                  "rcx_allgather");

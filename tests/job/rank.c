@@ -31,11 +31,29 @@ static void keep_error(rcx_log_level_t level, const char *text, void *arg)
         snprintf(me.warning, sizeof me.warning, "%s", text);
 }
 
+/* The signal is a real-time one: those are queued, so each is counted. */
+static sigset_t signals(void)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGRTMIN);
+    return set;
+}
+
+static void block_signals(void)
+{
+    const sigset_t set = signals();
+
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
 rcx_status_t rank_open(const rcx_params_t *params)
 {
     rcx_params_t mine = params ? *params : (rcx_params_t){.field_mask = 0};
     rcx_status_t status;
 
+    block_signals();
     mine.field_mask |= RCX_PARAM_LOG;
     mine.log = keep_error;
     status = rcx_init(&mine, &me.context);
@@ -91,23 +109,6 @@ void rank_sleep_ms(int ms)
 
 /* ---- Signals between ranks, without RCX ---------------------------------- */
 
-/* The signal is a real-time one: those are queued, so each is counted. */
-static sigset_t signals(void)
-{
-    sigset_t set;
-
-    sigemptyset(&set);
-    sigaddset(&set, SIGRTMIN);
-    return set;
-}
-
-void rank_block_signals(void)
-{
-    const sigset_t set = signals();
-
-    pthread_sigmask(SIG_BLOCK, &set, NULL);
-}
-
 void rank_signal(int64_t pid)
 {
     if (kill((pid_t)pid, SIGRTMIN) != 0)
@@ -122,12 +123,28 @@ void rank_await_signals(int times)
         times -= sigwaitinfo(&set, NULL) == SIGRTMIN;
 }
 
-bool rank_take_signal(void)
+int64_t rank_pid_of(rcx_comm_t *comm, int rank)
 {
-    const sigset_t set = signals();
-    const struct timespec none = {0, 0};
+    int64_t pid = getpid();
 
-    return sigtimedwait(&set, NULL, &none) == SIGRTMIN;
+    rank_require(rcx_bcast(&pid, 1, RCX_INT64, rank, comm), "rcx_bcast");
+    return pid;
+}
+
+void rank_leave_last(rcx_comm_t *comm, int64_t pid)
+{
+    const struct timespec none = {0, 0};
+    const sigset_t set = signals();
+    int others = rcx_comm_size(comm) - 1;
+
+    if (pid != getpid()) {
+        rank_signal(pid);
+        return;
+    }
+    while (others > 0) { /* they may need what this process has to send */
+        rcx_progress(me.context);
+        others -= sigtimedwait(&set, NULL, &none) == SIGRTMIN;
+    }
 }
 
 /* ---- Time without a core ------------------------------------------------- */
@@ -153,6 +170,7 @@ static void *watch_machine(void *arg)
 
 void rank_watch_machine(void)
 {
+    block_signals();
     if (pthread_create(&(pthread_t){0}, NULL, watch_machine, NULL))
         rank_fail("no thread");
 }

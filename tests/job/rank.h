@@ -39,13 +39,16 @@ void rank_require(rcx_status_t status, const char *what);
 
 int64_t rank_now_ns(void);
 
-/* Signals between ranks, without RCX. A rank that waits for signals calls
- * rank_block_signals() before it starts threads. rank_signal() sends a
- * signal. */
-void rank_block_signals(void);
+/* Signals between ranks, without RCX: rank_signal() sends one. They are blocked
+ * from rank_open() or rank_watch_machine() on. */
 void rank_signal(int64_t pid);
 void rank_await_signals(int times);
-bool rank_take_signal(void); /* false: none has come */
+
+/* A rank of comm that leaves a collective operation and dies may take messages
+ * with it that the others still wait for. All ranks call rank_leave_last()
+ * after the operation: process PID returns when all others have left. */
+int64_t rank_pid_of(rcx_comm_t *comm, int rank); /* collective */
+void rank_leave_last(rcx_comm_t *comm, int64_t pid);
 
 /* On a busy machine a process may get no core for a second.
  * rank_watch_machine() starts to measure such time; rank_lost_ns() returns

@@ -103,7 +103,7 @@ class Job:
     def run(self, rcxrun, main):
         with tempfile.TemporaryDirectory() as scratch:
             environment = {k: v for k, v in os.environ.items() if not k.startswith("RCX_")}
-            environment.update(TMPDIR=scratch, RCX_STORM=str(self.seed))
+            environment.update(TMPDIR=scratch, RCX_STORM=self.mark())
             with open(scratch + ".out", "w+", errors="replace") as out:
                 os.unlink(scratch + ".out")
                 process = subprocess.Popen(self.command(rcxrun, main), stdin=subprocess.DEVNULL,
@@ -124,9 +124,13 @@ class Job:
         self.left += self.processes()
         return self
 
+    def mark(self):
+        """In the environment of its processes; other storms have the same seeds."""
+        return "%d of %d" % (self.seed, os.getpid())
+
     def processes(self):
         """That are still there; the helper of a stopped rank has a moment to end."""
-        mark = b"RCX_STORM=%d\0" % self.seed
+        mark = b"RCX_STORM=%s\0" % self.mark().encode()
         for _ in range(50):
             found = []
             for pid in filter(str.isdigit, os.listdir("/proc")):

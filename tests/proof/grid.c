@@ -305,14 +305,16 @@ static bool prove_params(struct grid *g, struct proof_case c, int i)
     return true;
 }
 
-/* Maps of nodes apply to algorithms by nodes: all maps for few ranks, one in
- * turn for more. */
+/* Maps of nodes apply to algorithms by nodes: all maps for few ranks; for more,
+ * one in three in turn, then one in turn. */
 static bool has_map(const struct grid *g, int size, int map)
 {
-    if (!g->algo->is_by_nodes)
-        return map == PROOF_MAP_NONE;
-    return map != PROOF_MAP_NONE && (size <= WHOLE || g->extent == PROOF_FULL ||
-                                     map == 1 + size % (PROOF_MAPS - 1));
+    if (!g->algo->is_by_nodes || map == PROOF_MAP_NONE)
+        return !g->algo->is_by_nodes && map == PROOF_MAP_NONE;
+    if (size <= GAPS || g->extent == PROOF_FULL)
+        return true;
+    return size <= WHOLE ? (size + map) % 3 == 0
+                         : map == 1 + size % (PROOF_MAPS - 1);
 }
 
 static bool prove_size(struct grid *g, int size)

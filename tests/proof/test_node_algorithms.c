@@ -7,6 +7,7 @@
 
 #include "prove.h"
 #include "sim/node_model.h"
+#include "times.h"
 
 static struct rcx_heap heap = RCX_HEAP_INIT;
 
@@ -102,10 +103,12 @@ static void every_algorithm_ends_on_every_lane(void **state)
     assert_true(predicted > 100);
 }
 
-/* Improve one figure of a machine. False: there is no such figure. */
+enum { FIGURES = 14, TRIED = TIMES(FIGURES, 2) };
+
+/* Improve one figure of a machine. False: it is not tried. */
 static bool improve(struct node_machine *m, int figure)
 {
-    double *const figures[] = {&m->copy,
+    double *const figures[FIGURES] = {&m->copy,
                                &m->combine,
                                &m->level[0].out,
                                &m->level[1].read,
@@ -120,7 +123,7 @@ static bool improve(struct node_machine *m, int figure)
                                &m->level[2].memory_read,
                                &m->level[3].read};
 
-    if (figure == sizeof figures / sizeof *figures)
+    if (figure == TRIED)
         return false;
     *figures[figure] *= 2;
     return true;
@@ -153,7 +156,7 @@ static void more_bandwidth_is_not_slower(void **state)
         }
     }
     print_message("# %d of %d are slower by more than 1 %%\n", slower, all);
-    assert_true(all > 500 && slower * 10 < all);
+    assert_true(all > 35 * TRIED && slower * 10 < all);
 }
 
 int main(void)

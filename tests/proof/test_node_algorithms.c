@@ -109,19 +109,19 @@ enum { FIGURES = 14, TRIED = TIMES(FIGURES, 2) };
 static bool improve(struct node_machine *m, int figure)
 {
     double *const figures[FIGURES] = {&m->copy,
-                               &m->combine,
-                               &m->level[0].out,
-                               &m->level[1].read,
-                               &m->level[1].in,
-                               &m->level[1].out,
-                               &m->level[1].inside,
-                               &m->level[1].cache_read,
-                               &m->level[2].read,
-                               &m->level[2].in,
-                               &m->level[2].out,
-                               &m->level[2].memory,
-                               &m->level[2].memory_read,
-                               &m->level[3].read};
+                                      &m->combine,
+                                      &m->level[0].out,
+                                      &m->level[1].read,
+                                      &m->level[1].in,
+                                      &m->level[1].out,
+                                      &m->level[1].inside,
+                                      &m->level[1].cache_read,
+                                      &m->level[2].read,
+                                      &m->level[2].in,
+                                      &m->level[2].out,
+                                      &m->level[2].memory,
+                                      &m->level[2].memory_read,
+                                      &m->level[3].read};
 
     if (figure == TRIED)
         return false;

@@ -58,6 +58,7 @@ static rcx_comm_t *lose_one(rcx_comm_t *comm, size_t count)
     const int last = rcx_comm_size(comm) - 1;
     rcx_comm_t *next;
 
+    rank_require(rcx_barrier(comm), "rcx_barrier");
     rank_leave_last(comm, rank_pid_of(comm, last));
     if (rcx_comm_rank(comm) == last)
         kill(getpid(), SIGKILL);

@@ -254,6 +254,7 @@ static void run(const char *how)
     check_refusals();
     rank_require(rcx_comm_dup(me.world, &comm), "rcx_comm_dup");
     rest = without_victim();
+    rank_require(rcx_barrier(me.world), "rcx_barrier");
     rank_leave_last(me.world, pids[teller]);
     rank_leave_last(me.world, pids[victim]);
     if (me.rank == victim)

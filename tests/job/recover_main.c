@@ -304,6 +304,7 @@ static void run_world(int victim)
 {
     rcx_comm_t *next;
 
+    rank_require(rcx_barrier(me.world), "rcx_barrier");
     rank_leave_last(me.world, rank_pid_of(me.world, victim));
     if (me.rank == victim)
         kill(getpid(), SIGKILL);
@@ -324,6 +325,7 @@ static void run_leave(void)
     int64_t begin, all = 0;
     rcx_comm_t *next;
 
+    rank_require(rcx_barrier(me.world), "rcx_barrier");
     rank_leave_last(me.world, rank_pid_of(me.world, 1));
     if (me.rank == 1)
         kill(getpid(), SIGKILL);

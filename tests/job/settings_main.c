@@ -117,6 +117,7 @@ static void die(void)
 {
     rcx_error_info_t info;
 
+    rank_require(rcx_barrier(me.world), "rcx_barrier");
     rank_leave_last(me.world, rank_pid_of(me.world, 1));
     if (me.rank == 1)
         raise(SIGKILL);

@@ -68,8 +68,7 @@ static rcx_comm_t *part_of_world(int first, int last)
 
     rank_require(rcx_comm_split(me.world, is_in ? 1 : RCX_UNDEFINED, 0, &part),
                  "rcx_comm_split");
-    rank_require(rcx_barrier(me.world), "rcx_barrier");
-    rank_leave_last(me.world, rank_pid_of(me.world, 2));
+    rank_barrier_left_last(me.world, 2);
     return part;
 }
 
@@ -198,8 +197,7 @@ static void make_group(void)
     rcx_status_t status;
 
     rank_require(rcx_comm_dup(me.world, &parent), "rcx_comm_dup");
-    rank_require(rcx_barrier(me.world), "rcx_barrier");
-    rank_leave_last(me.world, rank_pid_of(me.world, 2));
+    rank_barrier_left_last(me.world, 2);
     if (me.rank == 2) {
         rank_sleep_ms(LATE_MS);
         raise(SIGKILL);

@@ -184,7 +184,7 @@ static void try_killed(void)
     rcx_status_t status;
 
     open_and_use();
-    rank_leave_last(me.world, rank_pid_of(me.world, VICTIM));
+    rank_barrier_left_last(me.world, VICTIM);
     if (me.rank == VICTIM) {
         rank_sleep_ms(300);
         raise(SIGKILL);
@@ -203,7 +203,7 @@ static void try_death(unsigned us)
     int64_t start_ns, took;
 
     open_and_use();
-    rank_leave_last(me.world, rank_pid_of(me.world, VICTIM));
+    rank_barrier_left_last(me.world, VICTIM);
     rank_require(rcx_comm_set_timeout(me.world, DEADLINE_NS),
                  "rcx_comm_set_timeout");
     start_ns = rank_time_here();

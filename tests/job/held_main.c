@@ -58,8 +58,7 @@ static rcx_comm_t *lose_one(rcx_comm_t *comm, size_t count)
     const int last = rcx_comm_size(comm) - 1;
     rcx_comm_t *next;
 
-    rank_require(rcx_barrier(comm), "rcx_barrier");
-    rank_leave_last(comm, rank_pid_of(comm, last));
+    rank_barrier_left_last(comm, last);
     if (rcx_comm_rank(comm) == last)
         kill(getpid(), SIGKILL);
     if (rcx_allreduce(in[0], out[0], count, RCX_FLOAT64, RCX_SUM, comm) ==

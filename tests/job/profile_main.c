@@ -19,6 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "leave_last.h"
 #include "rcx/rcx.h"
 
 #define MUST(call)                                                             \
@@ -79,20 +80,6 @@ static void messages(rcx_comm_t *world, int calls)
     }
 }
 
-/* Rank 1 ends when no other rank is in an operation that needs it. */
-static void end_rank_1(rcx_comm_t *world)
-{
-    const int rank = rcx_comm_rank(world);
-    char byte = 0;
-
-    if (rank != 1)
-        MUST(rcx_send(&byte, 1, RCX_BYTE, 1, 0, world));
-    for (int i = 1; rank == 1 && i < rcx_comm_size(world); i++)
-        MUST(rcx_recv(&byte, 1, RCX_BYTE, RCX_ANY_SOURCE, 0, world, NULL));
-    if (rank == 1)
-        _exit(0);
-}
-
 int main(int argc, char **argv)
 {
     const char *mode = argc > 2 ? argv[1] : "late";
@@ -114,8 +101,11 @@ int main(int argc, char **argv)
         snprintf(path, sizeof path, "dump.%d", rcx_comm_rank(world));
         MUST(rcx_dump(context, path));
     }
-    if (strcmp(mode, "dies") == 0 || strcmp(mode, "shrink") == 0)
-        end_rank_1(world);
+    if (strcmp(mode, "dies") == 0 || strcmp(mode, "shrink") == 0) {
+        MUST(leave_last(world, 1));
+        if (rcx_comm_rank(world) == 1)
+            _exit(0);
+    }
     if (strcmp(mode, "shrink") == 0) {
         MUST(rcx_comm_shrink(world, 0, &living));
         broadcasts(living, calls);

@@ -123,14 +123,6 @@ void rank_await_signals(int times)
         times -= sigwaitinfo(&set, NULL) == SIGRTMIN;
 }
 
-int64_t rank_pid_of(rcx_comm_t *comm, int rank)
-{
-    int64_t pid = getpid();
-
-    rank_require(rcx_bcast(&pid, 1, RCX_INT64, rank, comm), "rcx_bcast");
-    return pid;
-}
-
 void rank_leave_last(rcx_comm_t *comm, int64_t pid)
 {
     const struct timespec none = {0, 0};
@@ -145,6 +137,15 @@ void rank_leave_last(rcx_comm_t *comm, int64_t pid)
         rcx_progress(me.context);
         others -= sigtimedwait(&set, NULL, &none) == SIGRTMIN;
     }
+}
+
+void rank_barrier_left_last(rcx_comm_t *comm, int last)
+{
+    int64_t pid = getpid();
+
+    rank_require(rcx_barrier(comm), "rcx_barrier");
+    rank_require(rcx_bcast(&pid, 1, RCX_INT64, last, comm), "rcx_bcast");
+    rank_leave_last(comm, pid);
 }
 
 /* ---- Time without a core ------------------------------------------------- */

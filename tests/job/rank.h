@@ -47,8 +47,9 @@ void rank_await_signals(int times);
 /* A rank of comm that leaves a collective operation and dies may take messages
  * with it that the others still wait for. All ranks call rank_leave_last()
  * after the operation: process PID returns when all others have left. */
-int64_t rank_pid_of(rcx_comm_t *comm, int rank); /* collective */
 void rank_leave_last(rcx_comm_t *comm, int64_t pid);
+/* A barrier that rank LAST leaves after all others. */
+void rank_barrier_left_last(rcx_comm_t *comm, int last);
 
 /* On a busy machine a process may get no core for a second.
  * rank_watch_machine() starts to measure such time; rank_lost_ns() returns

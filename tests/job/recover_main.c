@@ -304,8 +304,7 @@ static void run_world(int victim)
 {
     rcx_comm_t *next;
 
-    rank_require(rcx_barrier(me.world), "rcx_barrier");
-    rank_leave_last(me.world, rank_pid_of(me.world, victim));
+    rank_barrier_left_last(me.world, victim);
     if (me.rank == victim)
         kill(getpid(), SIGKILL);
     rank_require(rcx_comm_shrink(me.world, 0, &next), "rcx_comm_shrink");
@@ -325,8 +324,7 @@ static void run_leave(void)
     int64_t begin, all = 0;
     rcx_comm_t *next;
 
-    rank_require(rcx_barrier(me.world), "rcx_barrier");
-    rank_leave_last(me.world, rank_pid_of(me.world, 1));
+    rank_barrier_left_last(me.world, 1);
     if (me.rank == 1)
         kill(getpid(), SIGKILL);
     rank_require(rcx_comm_shrink(me.world, LIMIT_NS, &next), "rcx_comm_shrink");

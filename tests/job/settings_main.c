@@ -117,8 +117,7 @@ static void die(void)
 {
     rcx_error_info_t info;
 
-    rank_require(rcx_barrier(me.world), "rcx_barrier");
-    rank_leave_last(me.world, rank_pid_of(me.world, 1));
+    rank_barrier_left_last(me.world, 1);
     if (me.rank == 1)
         raise(SIGKILL);
     rank_expect(rcx_comm_set(me.world, "RCX_CHECK", "full"),

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "attempt.h"
+#include "leave_last.h"
 
 enum { MOST_RANKS = 9 };
 
@@ -240,21 +241,6 @@ static int finalize_until_timeout(struct host *h)
     return 0;
 }
 
-/* The last rank returns when no other rank is in a sum that needs it. */
-static int leave_last(const struct host *h, rcx_context_t *context)
-{
-    const int last = h->size - 1;
-    rcx_comm_t *world = rcx_world(context);
-    rcx_status_t status = RCX_OK;
-    char byte = 0;
-
-    if (h->rank != last)
-        status = rcx_send(&byte, 1, RCX_BYTE, last, 0, world);
-    for (int i = 0; h->rank == last && i < last && status == RCX_OK; i++)
-        status = rcx_recv(&byte, 1, RCX_BYTE, i, 0, world, NULL);
-    return status == RCX_OK ? 0 : complain(h, "a message before the death");
-}
-
 /* The last rank is killed before it finalizes; the others finalize and get an
  * error that names it. */
 static int die_before_finalize(struct host *h)
@@ -266,8 +252,10 @@ static int die_before_finalize(struct host *h)
     h->timeout_ns = INT64_C(1000000000);
     if (open_context(h, keep, text, &context) != RCX_OK)
         return complain(h, text);
-    if (sum_up(h, context) != 0 || leave_last(h, context) != 0)
+    if (sum_up(h, context) != 0)
         return 1;
+    if (leave_last(rcx_world(context), h->size - 1) != RCX_OK)
+        return complain(h, "a message before the death");
     if (h->rank == h->size - 1)
         raise(SIGKILL);
     status = rcx_finalize(&context);

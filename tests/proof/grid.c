@@ -309,8 +309,10 @@ static bool prove_params(struct grid *g, struct proof_case c, int i)
  * one in three in turn, then one in turn. */
 static bool has_map(const struct grid *g, int size, int map)
 {
-    if (!g->algo->is_by_nodes || map == PROOF_MAP_NONE)
-        return !g->algo->is_by_nodes && map == PROOF_MAP_NONE;
+    if (!g->algo->is_by_nodes)
+        return map == PROOF_MAP_NONE;
+    if (map == PROOF_MAP_NONE)
+        return false;
     if (size <= GAPS || g->extent == PROOF_FULL)
         return true;
     return size <= WHOLE ? (size + map) % 3 == 0

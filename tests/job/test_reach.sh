@@ -23,6 +23,8 @@ reaches()
 reaches 1 all "their own memory"
 reaches 2 all "each other's memory"
 reaches 5 all "each other's memory"
+reaches 3 all "each other's memory, of blocks that no message is read from" -x RCX_SHM=direct=1G
+reaches 2 all "each other's memory, with messages by copies alone" -x RCX_SHM=direct=off
 reaches 3 all "each other's memory, by threads of RCX's" -x RCX_PROGRESS=thread
 reaches 3 own "their own memory alone where messages go through UCX" -x RCX_LANES=ucp
 reaches 3 own "their own memory alone over TCP" -x UCX_TLS=tcp,self -x UCX_NET_DEVICES=lo

@@ -121,8 +121,11 @@ void *rcx_ucp_get_memory(struct rcx_transport *t, void *at, size_t bytes)
     struct rcx_ucp_block *block;
     struct rcx_ucp_memory *m;
 
-    if (!u->lane.segment || bytes < u->lane.base.settings.direct ||
-        u->lane.base.regions.count == BLOCKS_MOST)
+    if (!u->lane.segment || u->lane.base.regions.count == BLOCKS_MOST)
+        return NULL;
+    /* Shorter messages are not read where they are. Peers may load and store in
+     * a block of any size, but in allocated memory only. */
+    if (at && bytes < u->lane.base.settings.direct)
         return NULL;
     block = rcx_heap_zalloc(u->heap, sizeof *block);
     if (!block)

@@ -20,8 +20,10 @@ start() {
     job=none
     for ((i = 0; i < 600; i++)); do
         mapfile -t ranks < <(pgrep -P "$(rcxrun_of "$1")")
-        # without a rank rcx_top would list the jobs of other tests
-        if [ ${#ranks[@]} -gt 0 ] && "$top" -1 "${ranks[@]}" >"$out" 2>"$err" && grep -qE '^ +2 ' "$out"; then
+        # Without a rank rcx_top would list the jobs of other tests; until all have pages
+        # it may take an ended job whose numbers have come again.
+        if [ ${#ranks[@]} -gt 0 ] && "$top" -1 "${ranks[@]}" >"$out" 2>"$err" && grep -qE '^ +2 ' "$out" \
+            && [ "$(grep -c '^job' "$out")" -eq 1 ]; then
             job=$(sed -n 's/^job \([0-9]*\):.*/\1/p' "$out")
             return
         fi

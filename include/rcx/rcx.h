@@ -1002,14 +1002,15 @@ RCX_API rcx_status_t rcx_mem_free(rcx_comm_t *comm, void *ptr);
  * Where the blocks of all ranks are mapped in this process, for loads, stores
  * and atomics of the caller's own: peers[i] is rank i's block (peers[own rank]
  * is ptr), or NULL if it cannot be mapped: on another node, or ordinary memory.
- * Collective; each rank gives a block of its own from rcx_mem_alloc(). The
+ * Collective; each rank gives a block of its own from rcx_mem_alloc(). When it
+ * returns, all ranks have mapped the blocks, so that any may be freed. The
  * caller orders the accesses.
  *
  * peers: comm's size pointers, valid until the rank's own block is freed; what
  * a peer has freed by then stays mapped, and belongs to no rank.
  *
  * RCX_ERR_ARG (peers NULL; ptr, on this rank, not from rcx_mem_alloc()),
- * RCX_ERR_NOMEM, and those of rcx_allgather()
+ * RCX_ERR_NOMEM, and those of rcx_allgather() and rcx_barrier()
  */
 RCX_API rcx_status_t rcx_mem_peers(rcx_comm_t *comm, void *ptr, void *peers[]);
 

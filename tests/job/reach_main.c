@@ -111,6 +111,17 @@ static void come_and_go(int64_t *peers[])
     }
 }
 
+/* A rank may free its block when it returns: the others have mapped it. */
+static void free_at_once(int64_t *peers[])
+{
+    for (int i = 0; i < ROUNDS; i++) {
+        int64_t *block = new_block();
+
+        find(block, peers);
+        rank_require(rcx_mem_free(me.world, block), "rcx_mem_free");
+    }
+}
+
 int main(int argc, char **argv)
 {
     int64_t *peers[RANKS_MOST] = {NULL}, *block;
@@ -129,6 +140,7 @@ int main(int argc, char **argv)
     pass_wrong_block(block, peers);
     rank_require(rcx_mem_free(me.world, block), "rcx_mem_free");
     come_and_go(peers);
+    free_at_once(peers);
     rank_require(rcx_finalize(&me.context), "rcx_finalize");
     return 0;
 }

@@ -97,25 +97,26 @@ static rcx_status_t begin(rcx_comm_t *comm, void *ptr, struct block **blocks_p,
 }
 
 static rcx_status_t end(rcx_comm_t *comm, void *ptr, struct block *blocks,
-                        void *peers[], rcx_status_t ended)
+                        void *peers[], bool maps)
 {
     struct rcx_context *context = comm->context;
     const rcx_status_t status = rcx_enter(context);
 
     if (status != RCX_OK)
         return status;
-    if (ended == RCX_OK)
+    if (maps)
         reach(comm, ptr, blocks, peers);
     rcx_heap_free(&context->heap, blocks);
     rcx_leave(context);
-    return ended;
+    return RCX_OK;
 }
 
-/* A rank with a wrong ptr takes part, so that no rank waits for it. */
+/* A rank with a wrong ptr takes part, so that no rank waits for it. The barrier
+ * keeps the blocks until all ranks have mapped them. */
 rcx_status_t rcx_mem_peers(rcx_comm_t *comm, void *ptr, void *peers[])
 {
     struct block *blocks;
-    rcx_status_t status;
+    rcx_status_t status, ended;
     bool is_good;
 
     if (!rcx_comm_is_valid(comm))
@@ -127,11 +128,16 @@ rcx_status_t rcx_mem_peers(rcx_comm_t *comm, void *ptr, void *peers[])
         return status;
     status =
         rcx_allgather(RCX_IN_PLACE, blocks, sizeof *blocks, RCX_BYTE, comm);
+    ended = end(comm, ptr, blocks, peers, status == RCX_OK && is_good);
+    if (status == RCX_OK)
+        status = ended;
+    if (status == RCX_OK)
+        status = rcx_barrier(comm);
     if (status == RCX_OK && !is_good)
         status =
             rcx_fail(&comm->context->log, RCX_ERR_ARG,
                      "rcx_mem_peers: ptr=%p: not from rcx_mem_alloc()", ptr);
-    return end(comm, ptr, blocks, peers, status);
+    return status;
 }
 
 /* ---- Given back, lent ---------------------------------------------------- */

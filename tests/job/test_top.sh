@@ -23,7 +23,7 @@ start() {
         # Without a rank rcx_top would list the jobs of other tests; until all have pages
         # it may take an ended job whose numbers have come again.
         if [ ${#ranks[@]} -gt 0 ] && "$top" -1 "${ranks[@]}" >"$out" 2>"$err" && grep -qE '^ +2 ' "$out" \
-            && [ "$(grep -c '^job' "$out")" -eq 1 ]; then
+            && [ "$(grep -c '^job' "$out")" -eq 1 ] && ! grep -q ' ended ' "$out"; then
             job=$(sed -n 's/^job \([0-9]*\):.*/\1/p' "$out")
             return
         fi
@@ -156,6 +156,7 @@ stop message
 
 # rank 2 stays, as it is not in RCX
 start killed outside
+until_says '^ranks 0-1 wait for rank 2 ' # all are where they stay
 rank=$(pid_of 1)
 kill -KILL "$rank"
 until_says "^ +1 +$rank ended " && compgen -G "/dev/shm/rcx_top.*.$rank.0" >"$out"

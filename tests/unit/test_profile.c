@@ -88,6 +88,29 @@ slow_calls_are_timed_one_by_one_and_quick_ones_by_samples(void **state)
     assert_int_equal(rows[0].longest, 5000 + CALLS - CALLS / SLOW + 7);
 }
 
+/* One in 97 takes 8 ms, which is a time slice, and then all take longer. */
+static void an_interrupted_call_stands_for_itself_alone(void **state)
+{
+    enum { CALLS = 100000, SLICE = 8000000 };
+    uint64_t all = 0, timed = 0;
+
+    (void)state;
+    open_row(&rows[0]);
+    memset(&profile, 0, sizeof profile);
+    for (uint64_t i = 0; i < CALLS; i++) {
+        const bool is_interrupted = i % 97 == 96;
+        const uint64_t took = i < CALLS / 2 ? 100 : 70000;
+
+        if (is_interrupted && rcx_profile_samples(&rows[0], i))
+            timed += SLICE;
+        add(&rows[0], i, is_interrupted ? SLICE : took, true);
+        all += took;
+    }
+    assert_true(timed >= SLICE);
+    assert_in_range(rcx_profile_ticks(&rows[0]), timed + all / 10 * 9,
+                    timed + all / 10 * 11);
+}
+
 /* ---- The table ----------------------------------------------------------- */
 
 static struct rcx_heap heap;
@@ -355,6 +378,7 @@ int main(void)
         cmocka_unit_test(all_calls_are_sampled_until_the_row_is_full),
         cmocka_unit_test(
             slow_calls_are_timed_one_by_one_and_quick_ones_by_samples),
+        cmocka_unit_test(an_interrupted_call_stands_for_itself_alone),
         TABLE_TEST(a_rank_waits_until_the_latest_has_begun),
         TABLE_TEST(receivers_of_a_broadcast_wait_for_the_root_alone),
         TABLE_TEST(a_prefix_sum_waits_for_lower_ranks_only),

@@ -172,17 +172,39 @@ static struct rcx_profile_site *site_of(struct rcx_profile *p,
     return NULL;
 }
 
+static uint64_t median_of(const uint64_t v[3])
+{
+    const uint64_t low = v[0] < v[1] ? v[0] : v[1];
+    const uint64_t high = v[0] < v[1] ? v[1] : v[0];
+
+    return v[2] < low ? low : v[2] > high ? high : v[2];
+}
+
+/* Whether a quick call, timed as a sample, was interrupted: it took far longer
+ * than those before it. Such a call stands for itself alone. Times 2^shift, one
+ * time slice of another process could exceed the whole run. */
+static bool was_interrupted(struct rcx_profile_row *row, uint64_t took)
+{
+    const uint64_t usual = median_of(row->recent);
+
+    row->recent[0] = row->recent[1];
+    row->recent[1] = row->recent[2];
+    row->recent[2] = took;
+    return row->shift > 0 && took / RCX_PROFILE_INTERRUPTED > usual;
+}
+
 void rcx_profile_add(struct rcx_profile *p, struct rcx_profile_row *row,
                      const struct rcx_timed_call *call)
 {
     /* clocks of cores may differ slightly */
     const uint64_t took =
         (int64_t)(call->end - call->begin) > 0 ? call->end - call->begin : 0;
-    const unsigned shift = call->quick ? row->shift : 0;
+    const bool is_usual = call->quick && !was_interrupted(row, took);
+    const unsigned shift = is_usual ? row->shift : 0;
     struct rcx_profile_site *site =
         call->site ? site_of(p, row, call->site) : NULL;
 
-    if (call->quick) {
+    if (is_usual) {
         row->quick_ticks += took << shift;
         row->quick_weight += UINT64_C(1) << shift;
     } else {

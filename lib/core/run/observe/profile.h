@@ -19,10 +19,11 @@
 enum rcx_form { RCX_FORM_BLOCKING, RCX_FORM_REQUEST, RCX_FORMS };
 
 enum {
-    RCX_PROFILE_SAMPLES = 256,  /* of a row */
-    RCX_PROFILE_ROWS = 512,     /* of a rank; the last one takes the rest */
-    RCX_PROFILE_SITES = 256,    /* a power of two */
-    RCX_PROFILE_NO_CLASS = 0xff /* bytes differ between ranks */
+    RCX_PROFILE_SAMPLES = 256,    /* of a row */
+    RCX_PROFILE_INTERRUPTED = 64, /* times the usual time */
+    RCX_PROFILE_ROWS = 512,       /* of a rank; the last one takes the rest */
+    RCX_PROFILE_SITES = 256,      /* a power of two */
+    RCX_PROFILE_NO_CLASS = 0xff   /* bytes differ between ranks */
 };
 
 /* What the calls of a row have in common. */
@@ -47,11 +48,12 @@ struct rcx_profile_row {
     uint64_t limit; /* calls whose hash is up to this are sampled */
     unsigned shift; /* that is one of 2^shift */
     unsigned samples;
-    uint64_t slow_calls, slow_ticks; /* all of them are timed */
+    uint64_t slow_calls, slow_ticks; /* each stands for itself */
     /* quick ones that were timed, each with the number of calls that it stands
      * for */
     uint64_t quick_weight, quick_ticks;
-    uint64_t longest; /* ticks */
+    uint64_t recent[3]; /* ticks of the last quick ones that were timed */
+    uint64_t longest;   /* ticks */
     struct rcx_profile_key key;
     struct rcx_profile_row *next;
     struct rcx_profile_sample sample[RCX_PROFILE_SAMPLES];

@@ -260,6 +260,60 @@ static void a_send_that_has_begun_is_cancelled(void **state)
     }
 }
 
+/* The owner of a cancelled send writes into its buffer at once. What the
+ * receive gets is the message as it was, or an error; also if it had read a
+ * part before. Long messages before and after it arrive. */
+static void cancel_and_change(const struct mode *mode, bool is_posted,
+                              int turns)
+{
+    struct mapped x = mapped(0, 1, true, HUGE);
+    struct test_msg r;
+
+    ranks_open(mode);
+    memcpy(x.buffer, text_of(5), HUGE);
+    msg_send(0, 1, &sends[0], 2, 6, HUGE);
+    if (is_posted)
+        msg_recv(1, 0, &r, 1, HUGE);
+    post(&x, 1);
+    msg_send(0, 1, &sends[1], 3, 7, HUGE);
+    for (int i = 0; i < turns; i++) {
+        look(1, 0);
+        look(0, 1);
+    }
+    assert_status(x.l.m.status, RCX_IN_PROGRESS);
+    rcx_shm_cancel(channel_of(0, 1), &x.l.m);
+    memset(x.buffer, 0xee, HUGE);
+    if (!is_posted)
+        msg_recv(1, 0, &r, 1, HUGE);
+    msg_recv(1, 0, &recvs[0], 2, HUGE);
+    msg_recv(1, 0, &recvs[1], 3, HUGE);
+    go_on();
+    msg_check(&recvs[0], 6, HUGE);
+    msg_check(&recvs[1], 7, HUGE);
+    if (r.m.status == RCX_OK) {
+        msg_check(&r, 5, HUGE);
+    } else {
+        assert_status(r.m.status, RCX_ERR_COMM_FAILED);
+        msg_check_and_free(&r, NULL, 0);
+    }
+    exchange(0, 1, HUGE);
+    exchange(1, 0, HUGE);
+    forget(&x);
+    ranks_close();
+}
+
+static void a_cancelled_send_is_not_received_with_other_data(void **state)
+{
+    const struct mode *const all[] = {&in_parts, &in_place, &sink_in_place};
+
+    (void)state;
+    for (int k = 0; k < 3; k++)
+        for (int turns = 0; turns < 3; turns++) {
+            cancel_and_change(all[k], true, turns);
+            cancel_and_change(all[k], false, 0);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -269,6 +323,7 @@ int main(void)
         cmocka_unit_test(a_send_that_waits_is_cancelled),
         cmocka_unit_test(a_receive_that_has_begun_is_cancelled),
         cmocka_unit_test(a_send_that_has_begun_is_cancelled),
+        cmocka_unit_test(a_cancelled_send_is_not_received_with_other_data),
     };
 
     return cmocka_run_group_tests_name("shm_cancel", tests, NULL, NULL);

@@ -404,6 +404,40 @@ static void a_sender_is_not_kept_waiting(void **state)
     }
 }
 
+/* The sender may change a held message once it is cancelled. Later ones are
+ * not held any more. */
+static void a_held_message_that_is_cancelled_is_an_error(void **state)
+{
+    struct test_msg s, r;
+    struct block b;
+
+    (void)state;
+    for (int ends_itself = 0; ends_itself < 2; ends_itself++) {
+        begin(&holding);
+        b = expose(0, 1 << 20);
+        hold(&b, &s, &r, 1);
+        give_up(&s, 0, 1);
+        if (ends_itself)
+            for (int i = 0; i < 1000; i++)
+                poll_once(1, 0);
+        else
+            rcx_shm_release(&r.m);
+        assert_null(r.m.held);
+        assert_status(r.m.status, RCX_ERR_COMM_FAILED);
+        poll_once(0, 1);
+        assert_true(s.m.status != RCX_IN_PROGRESS);
+        free(r.space);
+        send_from(0, 1, &s, &b, 0, 3, 4096);
+        msg_recv(1, 0, &r, 3, 4096);
+        go_on();
+        assert_null(r.m.held);
+        msg_check(&r, 3, 4096);
+        assert_ok(s.m.status);
+        drop(&b);
+        end();
+    }
+}
+
 static void some_messages_are_held_and_others_copied(void **state)
 {
     enum { N = RCX_MAPPED_HELD };
@@ -570,6 +604,7 @@ int main(void)
         cmocka_unit_test(a_receive_that_is_cancelled_reads_no_more),
         cmocka_unit_test(a_message_is_held_in_the_memory_of_its_sender),
         cmocka_unit_test(a_sender_is_not_kept_waiting),
+        cmocka_unit_test(a_held_message_that_is_cancelled_is_an_error),
         cmocka_unit_test(some_messages_are_held_and_others_copied),
         cmocka_unit_test(a_release_without_a_slot_is_sent_later),
         cmocka_unit_test(holds_end_with_the_sender),

@@ -47,10 +47,14 @@ static struct rcx_reduction reduction_of(const struct rcx_exec *x,
         .right_stays = part->right_stays};
 }
 
-static void release(struct rcx_exec *x, uint32_t from)
+/* The end of a hold may tell that the data was no message any more. */
+static rcx_status_t release(struct rcx_exec *x, uint32_t from)
 {
-    if (from > 0 && x->messages[from - 1].held)
-        x->transport->ops->release(x->transport, &x->messages[from - 1]);
+    struct rcx_message *m = from > 0 ? &x->messages[from - 1] : NULL;
+
+    if (m && m->held)
+        x->transport->ops->release(x->transport, m);
+    return m ? m->status : RCX_OK;
 }
 
 rcx_status_t rcx_fused_run(struct rcx_exec *x, const struct rcx_message *m)
@@ -66,8 +70,11 @@ rcx_status_t rcx_fused_run(struct rcx_exec *x, const struct rcx_message *m)
     if (x->status == RCX_OK)
         status = rcx_reducer_apply_many(x->reducer, list, n, m->step->count);
     for (part -= n; n > 0; n--, part++) {
-        release(x, part->left_from);
-        release(x, part->right_from);
+        const rcx_status_t left = release(x, part->left_from);
+        const rcx_status_t right = release(x, part->right_from);
+
+        if (status == RCX_OK)
+            status = left != RCX_OK ? left : right;
     }
     return status;
 }

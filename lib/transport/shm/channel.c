@@ -226,7 +226,7 @@ static bool take(struct rcx_shm_channel *p)
     struct rcx_message *m;
     rcx_status_t status;
 
-    if (a.kind == RCX_SLOT_REST) {
+    if (a.kind == RCX_SLOT_REST || a.kind == RCX_SLOT_VOID) {
         rcx_rndv_recv_part(p, &a);
     } else if (a.kind == RCX_SLOT_RTR || a.kind == RCX_SLOT_ATS) {
         rcx_rndv_send_answered(p, a.number, a.kind == RCX_SLOT_ATS);
@@ -383,6 +383,15 @@ rcx_status_t rcx_shm_expect(struct rcx_shm_channel *p, struct rcx_message *m,
     return status;
 }
 
+/* The peer may be reading the message. It learns of the cancel before the
+ * caller changes the buffer. */
+static void cancel_begun(struct rcx_shm_channel *p, struct rcx_message *m)
+{
+    rcx_shm_msg(m)->buffer = NULL;
+    atomic_fetch_add(&p->out->cancels, 1);
+    atomic_thread_fence(memory_order_seq_cst);
+}
+
 void rcx_shm_cancel(struct rcx_shm_channel *p, struct rcx_message *m)
 {
     const bool is_send = rcx_shm_msg(m)->mask == 0;
@@ -391,7 +400,7 @@ void rcx_shm_cancel(struct rcx_shm_channel *p, struct rcx_message *m)
                 : rcx_message_remove(&p->posted, &p->posted_end, m))
         rcx_shm_complete(p, m, RCX_ERR_COMM_FAILED);
     else if (is_send)
-        rcx_shm_msg(m)->buffer = NULL;
+        cancel_begun(p, m);
     else
         rcx_shm_msg(m)->room = 0;
 }

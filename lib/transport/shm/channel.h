@@ -61,8 +61,10 @@ struct rcx_shm_fifo {
     /* written by the receiver: slots and bytes that it has returned */
     _Alignas(RCX_LINE) _Atomic uint64_t slots_taken;
     _Atomic uint64_t taken;
-    /* written by the sender: copies of the receiver that it has read */
+    /* written by the sender: copies of the receiver that it has read; and its
+     * long messages that were cancelled after they had begun */
     _Alignas(RCX_LINE) _Atomic uint64_t cico_read;
+    _Atomic uint32_t cancels;
     struct rcx_shm_slot slots[RCX_SHM_SLOTS];
     _Alignas(RCX_LINE) unsigned char ring[];
 };
@@ -201,7 +203,7 @@ rcx_status_t rcx_shm_expect(struct rcx_shm_channel *p, struct rcx_message *m,
  * Returns the number of events. */
 unsigned rcx_shm_progress(struct rcx_shm_channel *p, bool all);
 /* As in struct rcx_transport_ops. A message that has begun continues, without
- * its buffer. */
+ * its buffer; if it is a send, the receive fails with RCX_ERR_COMM_FAILED. */
 void rcx_shm_cancel(struct rcx_shm_channel *p, struct rcx_message *m);
 /* As in struct rcx_transport_ops; m is a receive of p. */
 void rcx_shm_withdraw(struct rcx_shm_channel *p, struct rcx_message *m);

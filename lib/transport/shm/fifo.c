@@ -98,8 +98,7 @@ bool rcx_shm_put(struct rcx_shm_channel *p, uint64_t tag,
 
     if (!place)
         return false;
-    if (buffer) /* else it was cancelled, and the content does not matter */
-        memcpy(place, buffer, part);
+    memcpy(place, buffer, part);
     if (beginning)
         memcpy(slot->data, beginning, sizeof *beginning);
     rcx_shm_publish(p, slot, tag, kind, part);

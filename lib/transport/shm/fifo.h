@@ -16,6 +16,7 @@ enum rcx_shm_slot_kind {
     RCX_SLOT_FIRST, /* first part of a long message, with a struct
                        rcx_rndv_header */
     RCX_SLOT_REST,  /* a further part */
+    RCX_SLOT_VOID,  /* instead of it: the message was cancelled */
     RCX_SLOT_RTS, /* request to send: a long message that the receiver reads */
     RCX_SLOT_ATS, /* acknowledge to send: it has been read */
     RCX_SLOT_RTR, /* ready to receive: the receiver of a long message has a
@@ -66,6 +67,14 @@ static inline struct rcx_shm_slot *rcx_shm_next_slot(struct rcx_shm_channel *p)
         !rcx_shm_refresh_slots(p))
         return NULL;
     return &p->out->slots[p->sent % RCX_SHM_SLOTS];
+}
+
+/* Whether memory of the peer that has been read may have changed before: a send
+ * of the peer was cancelled, and its buffer may be in use again. */
+static inline bool rcx_shm_is_doubtful(const struct rcx_shm_channel *p)
+{
+    atomic_thread_fence(memory_order_acquire);
+    return atomic_load(&p->in->cancels) > 0;
 }
 
 /* The head of a full slot: of the slots-th message, counted from the start. */

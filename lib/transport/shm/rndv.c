@@ -49,6 +49,18 @@ bool rcx_rndv_send_start(struct rcx_shm_channel *p, struct rcx_message *m)
     return true;
 }
 
+/* The receiver has asked for a message that has been cancelled. False: no room
+ * yet. */
+static bool refuse(struct rcx_shm_channel *p, struct rcx_message *m,
+                   unsigned *events)
+{
+    if (!rcx_shm_put_control(p, rcx_shm_msg(m)->key, RCX_SLOT_VOID, NULL))
+        return false;
+    rcx_shm_msg(m)->at = rcx_shm_msg(m)->room;
+    ++*events;
+    return true;
+}
+
 /* Send as much as there is room for. True: that is all. */
 static bool stream(struct rcx_shm_channel *p, struct rcx_message *m,
                    unsigned *events)
@@ -59,11 +71,11 @@ static bool stream(struct rcx_shm_channel *p, struct rcx_message *m,
         const size_t chunk = p->lane->settings.chunk;
         const size_t part = left < chunk ? left : chunk;
 
+        if (!rcx_shm_msg(m)->buffer)
+            return refuse(p, m, events);
         if (!rcx_shm_put(p, rcx_shm_msg(m)->key, RCX_SLOT_REST,
-                         rcx_shm_msg(m)->buffer
-                             ? rcx_shm_msg(m)->buffer + rcx_shm_msg(m)->at
-                             : NULL,
-                         part, NULL))
+                         rcx_shm_msg(m)->buffer + rcx_shm_msg(m)->at, part,
+                         NULL))
             return false;
         rcx_shm_msg(m)->at += part;
         ++*events;
@@ -129,11 +141,14 @@ void rcx_rndv_recv_part(struct rcx_shm_channel *p,
     m = *link;
     if (!m) /* the peer has ended, and so has the message */
         return;
-    rcx_message_store(m, a->data, a->part);
-    if (rcx_shm_msg(m)->at < m->bytes)
+    if (a->kind == RCX_SLOT_REST)
+        rcx_message_store(m, a->data, a->part);
+    if (a->kind == RCX_SLOT_REST && rcx_shm_msg(m)->at < m->bytes)
         return;
     *link = m->next;
-    rcx_shm_complete(p, m, rcx_message_recv_status(m));
+    rcx_shm_complete(p, m,
+                     a->kind == RCX_SLOT_VOID ? RCX_ERR_COMM_FAILED
+                                              : rcx_message_recv_status(m));
 }
 
 /* What the kernel reads for a sink goes through the receive's buffer. */
@@ -145,7 +160,8 @@ static bool read_by_kernel(const struct rcx_shm_channel *p,
     const struct iovec there = {
         (void *)(rcx_shm_msg(m)->address + rcx_shm_msg(m)->at), piece};
 
-    if (process_vm_readv(p->pid, &here, 1, &there, 1, 0) != (ssize_t)piece)
+    if (process_vm_readv(p->pid, &here, 1, &there, 1, 0) != (ssize_t)piece ||
+        rcx_shm_is_doubtful(p))
         return false;
     if (m->is_consumed)
         rcx_message_feed_sink(
@@ -154,7 +170,8 @@ static bool read_by_kernel(const struct rcx_shm_channel *p,
     return true;
 }
 
-/* Read a piece of a message. */
+/* Read a piece of a message. What is passed to a sink in vain is not passed
+ * again: it was right, or the message fails. */
 static bool read_piece(const struct rcx_shm_channel *p, struct rcx_message *m,
                        size_t piece)
 {
@@ -164,7 +181,7 @@ static bool read_piece(const struct rcx_shm_channel *p, struct rcx_message *m,
     if (!mapped)
         return read_by_kernel(p, m, piece);
     rcx_message_copy(m, mapped, piece);
-    return true;
+    return !rcx_shm_is_doubtful(p);
 }
 
 /* If it cannot be read, ask its sender to send it. */

@@ -3,8 +3,9 @@
  * Long messages of a channel. Either the sender puts the first part into the
  * ring and continues when the receiver has a buffer (RTR), or it sends a
  * request (RTS), and the receiver reads the message where it is and
- * acknowledges it (ATS). If the kernel does not allow the read, the receiver
- * asks for the message (RTR).
+ * acknowledges it (ATS). If the kernel does not allow the read, or the sender
+ * has cancelled a message, the receiver asks for the message (RTR). Parts of a
+ * cancelled message are never sent: the answer is VOID.
  */
 #ifndef RCX_TRANSPORT_SHM_RNDV_H
 #define RCX_TRANSPORT_SHM_RNDV_H

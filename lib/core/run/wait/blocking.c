@@ -10,7 +10,9 @@
 #include "core/run/observe/observer.h"
 #include "core/run/request/request_pool.h"
 
-/* Whether x completes within a few polls that complete nothing else. */
+/* Whether x completes within a few polls in which nothing else happens. A
+ * control message comes first: what follows it may be of a call that has
+ * failed. */
 static bool is_soon_over(struct rcx_context *context, struct rcx_exec *x)
 {
     struct rcx_transport *t = context->transport;
@@ -22,7 +24,7 @@ static bool is_soon_over(struct rcx_context *context, struct rcx_exec *x)
             rcx_relax();
             continue;
         }
-        for (m = t->done; m && m->owner == x; m = t->done)
+        for (m = t->done; m && m->owner == x && !t->ctrl; m = t->done)
             if (rcx_exec_advance(x, rcx_take_done(t)))
                 return true;
         if (m)

@@ -562,37 +562,6 @@ static void any_number_of_regions_comes_and_goes(void **state)
     end();
 }
 
-static void ranges_are_found_by_any_address(void **state)
-{
-    struct rcx_heap heap = RCX_HEAP_INIT;
-    struct rcx_addr_map range_map = {0};
-    struct rcx_addr_range range[BLOCKS];
-
-    (void)state;
-    assert_null(rcx_addr_map_find(&range_map, 5, 1));
-    for (int i = 0; i < BLOCKS; i++) {
-        const int k = i * 17 % BLOCKS; /* out of order */
-
-        range[k] = (struct rcx_addr_range){(uintptr_t)k * 100 + 50, 30};
-        assert_true(rcx_addr_map_add(&range_map, &heap, &range[k]));
-    }
-    for (int gone = 0; gone <= BLOCKS; gone++) {
-        for (uintptr_t at = 0; at < BLOCKS * 100; at++)
-            for (size_t bytes = 1; bytes < 40; bytes += 9) {
-                const uintptr_t k = at / 100, in = at % 100;
-                const bool is_in =
-                    k >= (uintptr_t)gone && in >= 50 && in + bytes <= 80;
-
-                require(rcx_addr_map_find(&range_map, at, bytes) ==
-                        (is_in ? &range[k] : NULL));
-            }
-        if (gone < BLOCKS)
-            rcx_addr_map_remove(&range_map, &range[gone]);
-    }
-    rcx_heap_free(&heap, range_map.list);
-    assert_int_equal(heap.live, 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -609,7 +578,6 @@ int main(void)
         cmocka_unit_test(a_release_without_a_slot_is_sent_later),
         cmocka_unit_test(holds_end_with_the_sender),
         cmocka_unit_test(any_number_of_regions_comes_and_goes),
-        cmocka_unit_test(ranges_are_found_by_any_address),
     };
 
     return cmocka_run_group_tests_name("shm_mapped", tests, NULL, NULL);

@@ -57,7 +57,8 @@ known() {
 # of its own (docs/dev/quirks.md); no rank has a word on RCX then.
 failed_in_ucx() {
     grep -q -e 'uct_iface\.h:[0-9]* *Assertion .comp->count > 0. failed' \
-        -e 'ucp_request\.c:[0-9]* *Assertion .*wireup\.type' "$err" \
+        -e 'ucp_request\.c:[0-9]* *Assertion .*wireup\.type' \
+        -e 'wireup_ep\.c:[0-9]* *Assertion .*pending_count' "$err" \
         && ! grep -q '^rank [0-9]*: ' "$err"
 }
 
@@ -65,6 +66,7 @@ failed_in_ucx() {
 # go on and have their words.
 aborted_while_connecting() {
     grep -q -e 'ucp_request\.c:[0-9]* *Assertion .*wireup\.type' \
+        -e 'wireup_ep\.c:[0-9]* *Assertion .*pending_count' \
         -e 'tcp_ep\.c:[0-9]* *Assertion .*CTX_TYPE_TX' "$err"
 }
 

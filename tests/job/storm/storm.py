@@ -205,7 +205,8 @@ class Job:
             return "ssertion `" in self.output
         return self.fault not in HARMLESS and any(
             words in self.output for words in (
-                "send.wireup.type ==", "UCT_TCP_EP_CONN_STATE_CLOSED", "UCT_TCP_EP_FLAG_CTX_TYPE_TX", "UCT_TCP_EP_FLAG_PUT_TX_WAITING_ACK"))
+                "send.wireup.type ==", "UCT_TCP_EP_CONN_STATE_CLOSED", "UCT_TCP_EP_FLAG_CTX_TYPE_TX", "UCT_TCP_EP_FLAG_PUT_TX_WAITING_ACK",
+                "wireup_ep->pending_count"))
 
     def may_lose_messages(self):
         """A rank that dies while it writes into the queue of another one's shared

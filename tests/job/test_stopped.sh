@@ -11,7 +11,7 @@ takes "RCXRUN STOPPED_MAIN" "$@"
 rcxrun=$(realpath "$1")
 main=$(realpath "$2")
 bound=(timeout -k 5 120)
-rounds=60
+rounds=40
 
 # expect SENTENCE SETTINGS WORD...
 expect() {

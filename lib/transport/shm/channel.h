@@ -61,10 +61,10 @@ struct rcx_shm_fifo {
     /* written by the receiver: slots and bytes that it has returned */
     _Alignas(RCX_LINE) _Atomic uint64_t slots_taken;
     _Atomic uint64_t taken;
-    /* written by the sender: copies of the receiver that it has read; and its
-     * long messages that were cancelled after they had begun */
+    /* written by the sender: copies of the receiver that it has read; and the
+     * number of its first long message after one that was cancelled */
     _Alignas(RCX_LINE) _Atomic uint64_t cico_read;
-    _Atomic uint32_t cancels;
+    _Atomic uint64_t doubt_below;
     struct rcx_shm_slot slots[RCX_SHM_SLOTS];
     _Alignas(RCX_LINE) unsigned char ring[];
 };

@@ -69,12 +69,13 @@ static inline struct rcx_shm_slot *rcx_shm_next_slot(struct rcx_shm_channel *p)
     return &p->out->slots[p->sent % RCX_SHM_SLOTS];
 }
 
-/* Whether memory of the peer that has been read may have changed before: a send
- * of the peer was cancelled, and its buffer may be in use again. */
-static inline bool rcx_shm_is_doubtful(const struct rcx_shm_channel *p)
+/* Whether what has been read of a long message, where it is, may have changed
+ * before: it was cancelled, or one that began later. */
+static inline bool rcx_shm_is_doubtful(const struct rcx_shm_channel *p,
+                                       uint64_t number)
 {
     atomic_thread_fence(memory_order_acquire);
-    return atomic_load(&p->in->cancels) > 0;
+    return number < atomic_load(&p->in->doubt_below);
 }
 
 /* The head of a full slot: of the slots-th message, counted from the start. */

@@ -210,6 +210,8 @@ static int clean(void)
             removed++;
             continue;
         }
+        if (errno == ENOENT) /* another process has removed it meanwhile */
+            continue;
         fprintf(stderr, "rcx_top: %s: %s\n", ranks[i].file, strerror(errno));
         failed++;
     }

@@ -388,7 +388,7 @@ rcx_status_t rcx_shm_expect(struct rcx_shm_channel *p, struct rcx_message *m,
 static void cancel_begun(struct rcx_shm_channel *p, struct rcx_message *m)
 {
     rcx_shm_msg(m)->buffer = NULL;
-    atomic_store(&p->out->doubt_below, p->number);
+    atomic_store(&p->out->valid_from, p->number);
     atomic_thread_fence(memory_order_seq_cst);
 }
 

@@ -64,7 +64,7 @@ struct rcx_shm_fifo {
     /* written by the sender: copies of the receiver that it has read; and the
      * number of its first long message after one that was cancelled */
     _Alignas(RCX_LINE) _Atomic uint64_t cico_read;
-    _Atomic uint64_t doubt_below;
+    _Atomic uint64_t valid_from;
     struct rcx_shm_slot slots[RCX_SHM_SLOTS];
     _Alignas(RCX_LINE) unsigned char ring[];
 };

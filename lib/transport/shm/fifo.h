@@ -71,11 +71,11 @@ static inline struct rcx_shm_slot *rcx_shm_next_slot(struct rcx_shm_channel *p)
 
 /* Whether what has been read of a long message, where it is, may have changed
  * before: it was cancelled, or one that began later. */
-static inline bool rcx_shm_is_doubtful(const struct rcx_shm_channel *p,
-                                       uint64_t number)
+static inline bool rcx_shm_may_have_changed(const struct rcx_shm_channel *p,
+                                            uint64_t number)
 {
     atomic_thread_fence(memory_order_acquire);
-    return number < atomic_load(&p->in->doubt_below);
+    return number < atomic_load(&p->in->valid_from);
 }
 
 /* The head of a full slot: of the slots-th message, counted from the start. */

@@ -86,7 +86,7 @@ bool rcx_shm_hold_mapped(struct rcx_shm_channel *p, struct rcx_message *m,
     if (!m->may_hold || a->kind != RCX_SLOT_RTS ||
         a->bytes != rcx_shm_msg(m)->room ||
         p->mapped_count == RCX_MAPPED_HELD || p->has_ended ||
-        rcx_shm_is_doubtful(p, a->number))
+        rcx_shm_may_have_changed(p, a->number))
         return false;
     data = rcx_mapping_find(p, a->address, a->bytes);
     if (!data)
@@ -118,7 +118,7 @@ static unsigned tell_senders(struct rcx_shm_channel *p)
 /* The message may have been cancelled while it was read. */
 static void release_mapped(struct rcx_shm_channel *p, struct rcx_message *m)
 {
-    if (rcx_shm_is_doubtful(p, rcx_shm_msg(m)->key))
+    if (rcx_shm_may_have_changed(p, rcx_shm_msg(m)->key))
         m->status = RCX_ERR_COMM_FAILED;
     unlink_held(p, m);
     p->released[p->released_count++] = rcx_shm_msg(m)->key;

@@ -161,7 +161,7 @@ static bool read_by_kernel(const struct rcx_shm_channel *p,
         (void *)(rcx_shm_msg(m)->address + rcx_shm_msg(m)->at), piece};
 
     if (process_vm_readv(p->pid, &here, 1, &there, 1, 0) != (ssize_t)piece ||
-        rcx_shm_is_doubtful(p, rcx_shm_msg(m)->key))
+        rcx_shm_may_have_changed(p, rcx_shm_msg(m)->key))
         return false;
     if (m->is_consumed)
         rcx_message_feed_sink(
@@ -181,7 +181,7 @@ static bool read_piece(const struct rcx_shm_channel *p, struct rcx_message *m,
     if (!mapped)
         return read_by_kernel(p, m, piece);
     rcx_message_copy(m, mapped, piece);
-    return !rcx_shm_is_doubtful(p, rcx_shm_msg(m)->key);
+    return !rcx_shm_may_have_changed(p, rcx_shm_msg(m)->key);
 }
 
 /* If it cannot be read, ask its sender to send it. */

@@ -205,8 +205,8 @@ class Job:
             return "ssertion `" in self.output
         return self.fault not in HARMLESS and any(
             words in self.output for words in (
-                "send.wireup.type ==", "UCT_TCP_EP_CONN_STATE_CLOSED", "UCT_TCP_EP_FLAG_CTX_TYPE_TX", "UCT_TCP_EP_FLAG_PUT_TX_WAITING_ACK",
-                "wireup_ep->pending_count"))
+                "send.wireup.type ==", "UCT_TCP_EP_CONN_STATE_CLOSED", "UCT_TCP_EP_FLAG_CTX_TYPE_TX",
+                "UCT_TCP_EP_FLAG_PUT_TX_WAITING_ACK", "wireup_ep->pending_count"))
 
     def may_lose_messages(self):
         """A rank that dies while it writes into the queue of another one's shared
@@ -245,7 +245,7 @@ class RecoveryJob(Job):
         self.second_us = draw.choice([0, 10, 30, 100, 300, 1000, 100000])
         if self.second == "delay":
             self.second_us = 300000
-        self.settings["RCX_TIMEOUT"] = "1s"
+        self.settings["RCX_TIMEOUT"] = "5s"  # of rcx_init; then storm_main sets 1 s
         self.shm = "1g"
 
     def command(self, rcxrun, main):

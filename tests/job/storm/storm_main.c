@@ -318,6 +318,12 @@ static void print_result(rcx_status_t status, int which, rcx_comm_t *comm)
 #define RECOVERY_NS (8 * SECOND_NS)
 #define DONE (UINT64_C(1) << 63)
 
+/* RCX_TIMEOUT is longer: it also bounds rcx_init(), where processes start. */
+static void set_deadline(rcx_comm_t *comm)
+{
+    rank_require(rcx_comm_set_timeout(comm, SECOND_NS), "rcx_comm_set_timeout");
+}
+
 static void inject_second_fault(void)
 {
     const bool is_first = arg.second_fault != NULL;
@@ -383,6 +389,7 @@ static rcx_status_t meet(int number, bool is_done, bool *all_done_p)
     drop_failed(n, failed);
     if (comms[0] != me.world)
         rank_require(rcx_comm_free(&comms[0]), "rcx_comm_free");
+    set_deadline(next);
     comms[0] = next;
     return RCX_OK;
 }
@@ -434,6 +441,7 @@ static rcx_status_t work_and_go_on(void)
         world_ranks[i] = i;
     inject_fault(me.rank, -1);
     comms[0] = me.world;
+    set_deadline(comms[0]);
     for (int number = 0; status == RCX_OK && !all_done; number++) {
         if (number == TRIES)
             rank_fail("recovered %d times", number);

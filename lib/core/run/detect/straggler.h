@@ -13,6 +13,8 @@
 #ifndef RCX_CORE_RUN_DETECT_STRAGGLER_H
 #define RCX_CORE_RUN_DETECT_STRAGGLER_H
 
+#include <stddef.h>
+
 #include "core/base/clock.h"
 #include "core/run/fault/ctrl_msg.h"
 
@@ -48,8 +50,13 @@ struct rcx_straggler_query {
     uint64_t seen, seen_before;  /* when this rank looked, last and before */
     bool has_grace;              /* once */
     int unanswered, not_entered; /* so many members */
-    struct rcx_straggler_member members[]; /* by rank */
+    /* By rank. Aligned as the struct is: otherwise the first one would lie in
+     * the struct's padding, which an assignment of the struct overwrites. */
+    _Alignas(uint64_t) struct rcx_straggler_member members[];
 };
+_Static_assert(offsetof(struct rcx_straggler_query, members) ==
+                   sizeof(struct rcx_straggler_query),
+               "no padding before the members");
 
 /* Fail comm if the deadline of an operation has passed, and members have had
  * time to answer: half of the deadline, at least 20 ms, at most 0.5 s. In a

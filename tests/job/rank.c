@@ -218,3 +218,27 @@ uint64_t rank_random(uint64_t *state)
     *state ^= *state << 17;
     return *state;
 }
+
+int rank_fork_stopper(int stop_ms)
+{
+    const pid_t self = getpid();
+    int ends[2], us;
+
+    if (pipe(ends) != 0)
+        rank_fail("no pipe");
+    if (fork() == 0) {
+        close(ends[1]);
+        while (read(ends[0], &us, sizeof us) == sizeof us) {
+            const int64_t begin = rank_now_ns();
+
+            while (rank_now_ns() - begin < us * INT64_C(1000))
+                ;
+            kill(self, SIGSTOP);
+            rank_sleep_ms(stop_ms);
+            kill(self, SIGCONT);
+        }
+        _exit(0);
+    }
+    close(ends[0]);
+    return ends[1];
+}

@@ -69,6 +69,12 @@ struct rank_pages rank_pages(void);
 /* The next number of a sequence whose state is not 0 (xorshift). */
 uint64_t rank_random(uint64_t *state);
 
+/* A process that is stopped cannot continue itself, so a child does: it stops
+ * this process, so many microseconds after it has read an int from the returned
+ * descriptor, and continues it after stop_ms. Forked before rank_open(), the
+ * child holds none of RCX's descriptors. It ends with this process. */
+int rank_fork_stopper(int stop_ms);
+
 /* Sleep outside of RCX. */
 void rank_sleep_ms(int ms);
 

@@ -8,7 +8,6 @@
  * call: its result is right, or it gets an error. shared: the buffers come from
  * rcx_mem_alloc(). Exits with 0, and prints nothing, on success.
  */
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,32 +18,6 @@
 enum { COUNT = 30000, DEADLINE_MS = 2, STOP_MS = 40, MOST_US = 100 };
 
 static int64_t own_in[COUNT], own_out[COUNT], *in = own_in, *out = own_out;
-
-/* A child process stops this one, so many microseconds after it has read the
- * number, and continues it. Returns where to write the number. */
-static int fork_stopper(void)
-{
-    const pid_t self = getpid();
-    int ends[2], us;
-
-    if (pipe(ends) != 0)
-        rank_fail("no pipe");
-    if (fork() == 0) {
-        close(ends[1]);
-        while (read(ends[0], &us, sizeof us) == sizeof us) {
-            const int64_t begin = rank_now_ns();
-
-            while (rank_now_ns() - begin < us * INT64_C(1000))
-                ;
-            kill(self, SIGSTOP);
-            rank_sleep_ms(STOP_MS);
-            kill(self, SIGCONT);
-        }
-        _exit(0);
-    }
-    close(ends[0]);
-    return ends[1];
-}
 
 static void run_round(int stopper, int us)
 {
@@ -76,7 +49,7 @@ static void run_round(int stopper, int us)
 
 int main(int argc, char **argv)
 {
-    const int stopper = fork_stopper();
+    const int stopper = rank_fork_stopper(STOP_MS);
     void *blocks[2];
     uint64_t random = 5;
 

@@ -51,7 +51,7 @@ static struct {
     uint64_t seed;
     const char *fault;
     int victim, step, us;
-    int helper; /* a byte written to it stops this process */
+    int helper; /* of rank_fork_stopper() */
     bool goes_on;
     const char *second_fault;
     int second_victim, second_us;
@@ -68,31 +68,10 @@ static bool is_fault(const char *name)
     return strcmp(arg.fault, name) == 0;
 }
 
-/* A process that is stopped cannot continue itself, so a child does. The child
- * is forked before rcx_init() and holds none of RCX's descriptors. */
-static void prepare_stop(void)
-{
-    const pid_t self = getpid();
-    int ends[2];
-    char byte;
-
-    if (pipe(ends) != 0)
-        rank_fail("no pipe");
-    if (fork() == 0) {
-        close(ends[1]);
-        if (read(ends[0], &byte, 1) == 1) {
-            kill(self, SIGSTOP);
-            rank_sleep_ms(STOP_MS);
-            kill(self, SIGCONT);
-        }
-        _exit(0);
-    }
-    close(ends[0]);
-    arg.helper = ends[1];
-}
-
 static void *strike(void *unused)
 {
+    const int at_once = 0;
+
     usleep((useconds_t)arg.us);
     if (is_fault("kill"))
         kill(getpid(), SIGKILL);
@@ -100,7 +79,8 @@ static void *strike(void *unused)
         _exit(0);
     if (is_fault("abort"))
         abort();
-    if (is_fault("stop") && write(arg.helper, "", 1) != 1)
+    if (is_fault("stop") &&
+        write(arg.helper, &at_once, sizeof at_once) != sizeof at_once)
         rank_fail("no helper");
     return unused;
 }
@@ -519,7 +499,7 @@ int main(int argc, char **argv)
     if ((is_fault("stop") && me.rank == arg.victim) ||
         (arg.goes_on && strcmp(arg.second_fault, "stop") == 0 &&
          me.rank == arg.second_victim))
-        prepare_stop();
+        arg.helper = rank_fork_stopper(STOP_MS);
     rank_watch_machine();
     inject_fault(me.rank, BEFORE_INIT);
     status = rank_open(NULL);

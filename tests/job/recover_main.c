@@ -14,6 +14,9 @@
  *   world   rank COUNT dies and the world is shrunk, without a deadline
  *   leave   rank 1 dies; of the others, the second finalizes while a reduction
  *           of these waits for the first, and the root must get the result
+ *   late    rank 1 stops in an agreement and resumes when rank 0 has died and
+ *           the others have left; each prints what it decides
+ *   half    ranks 0 and 1 of 4 die at once, and the others go on
  *   exact   rank 1 dies in an exact sum; the others get an error, and go on
  *           with right sums. COUNT is 1 to 4: it dies where it has the plan of
  *           that stage (with RCX_LOG=debug); or 5 and more: after COUNT - 5
@@ -341,6 +344,46 @@ static void run_leave(void)
     rank_require(rcx_comm_free(&next), "rcx_comm_free");
 }
 
+/* ---- A late member, and two deaths at once ------------------------------- */
+
+static void run_late(int helper)
+{
+    const int soon_us = 20000;
+    uint64_t flags = 0xff & ~(UINT64_C(1) << me.rank);
+    const int *failed;
+    rcx_status_t status;
+    int n;
+
+    rank_require(rcx_barrier(me.world), "rcx_barrier");
+    if (me.rank != 1)
+        rank_sleep_ms(60);
+    else if (write(helper, &soon_us, sizeof soon_us) != sizeof soon_us)
+        rank_fail("no helper");
+    status = rcx_comm_agree(me.world, &flags, 6 * SECOND_NS / 5);
+    if (status == RCX_ERR_EXCLUDED && me.rank == 1)
+        return;
+    rank_require(status, "rcx_comm_agree");
+    rank_require(rcx_comm_failed(me.world, &n, &failed), "rcx_comm_failed");
+    printf("decided %llx, %d failed, first %d\n", (unsigned long long)flags, n,
+           n > 0 ? failed[0] : -1);
+    fflush(stdout);
+    if (me.rank == 0)
+        kill(getpid(), SIGKILL);
+}
+
+static void run_half(void)
+{
+    rcx_comm_t *next;
+
+    rank_sleep_ms(200); /* all are in no call */
+    if (me.rank < 2)
+        kill(getpid(), SIGKILL);
+    rank_require(rcx_comm_shrink(me.world, LIMIT_NS, &next), "rcx_comm_shrink");
+    if (members_of(next) & 3) /* UCX may abort the other one */
+        rank_fail("a dead member");
+    rank_require(rcx_comm_free(&next), "rcx_comm_free");
+}
+
 /* ---- Exact sums ---------------------------------------------------------- */
 
 /* Two chunks of two stages, if sums have stages. */
@@ -498,9 +541,12 @@ static void run_float(int polls)
 int main(int argc, char **argv)
 {
     const int count = argc > 2 ? atoi(argv[2]) : 1;
+    int helper = -1;
 
     if (argc < 2)
         return 2;
+    if (strcmp(argv[1], "late") == 0)
+        helper = rank_fork_stopper(900);
     random_state =
         argc > 3 ? (uint64_t)atoll(argv[3]) * 7919 + 88172645463325252 : 1;
     rank_require(rank_open(NULL), "rcx_init");
@@ -514,6 +560,10 @@ int main(int argc, char **argv)
         run_stop(count);
     else if (strcmp(argv[1], "leave") == 0)
         run_leave();
+    else if (strcmp(argv[1], "late") == 0)
+        run_late(helper);
+    else if (strcmp(argv[1], "half") == 0)
+        run_half();
     else if (strcmp(argv[1], "exact") == 0)
         run_exact(count);
     else if (strcmp(argv[1], "float") == 0)

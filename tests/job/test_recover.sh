@@ -62,6 +62,23 @@ for victim in 0 1 3; do
 done
 expect 3 5 -x RCX_UCX_TLS=tcp,self -- stop 0
 
+# A rank resumes in an agreement that the others have decided; then they died or
+# left.
+for way in "" "-x RCX_LANES=ucp" "-x UCX_TLS=tcp,self"; do
+    read -ra options <<<"$way"
+    run 137 "$rcxrun" -k -n 4 "${options[@]}" -x RCX_TIMEOUT=10s "$main" late
+    [ "$(sort -u "$out" | wc -l)" = 1 ] && ! grep -q '^rank ' "$err"
+    ok $? "all decide alike where one resumes late ${options[*]}"
+done
+
+# Half of the ranks die at once, seen first as connections that break.
+for way in "-x RCX_LANES=ucp -x UCX_TLS=tcp,self" "-x RCX_LANES=ucp -x RCX_ERR_MODE=peer" ""; do
+    read -ra options <<<"$way"
+    for _ in 1 2 3 4; do
+        expect 137 4 "${options[@]}" -- half
+    done
+done
+
 # Deaths in exact sums: in each of their stages, of integers, of which a ring is
 # one of the algorithms; and at once.
 for way in "" "-x RCX_LANES=ucp" "-x RCX_LANES=ucp -x UCX_TLS=tcp,self"; do

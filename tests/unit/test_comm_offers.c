@@ -12,8 +12,9 @@
 
 /* ---- Recovery ------------------------------------------------------------ */
 
-/* SLACK: allocations of a communicator that is kept for a moment. */
-enum { RECOVERIES = TIMES(2000, 50), WARM_UP = 20, SLACK = 30 };
+/* SLACK: allocations of communicators that are kept for a moment, with the
+ * barrier of their shrinks. */
+enum { RECOVERIES = TIMES(2000, 50), WARM_UP = 20, SLACK = 100 };
 
 /* Revoked communicators are shrunk, more of them than there are ids. */
 static void recover(struct job *job, int rank, void *arg)
@@ -39,6 +40,29 @@ static void recover(struct job *job, int rank, void *arg)
     }
     require_ok(rcx_barrier(comm));
     require_ok(rcx_comm_free(&comm));
+}
+
+/* Whether a member has learned the decision early or late is not known to the
+ * others: so all do the same after it. */
+static void shrink(struct job *job, int rank, void *arg)
+{
+    rcx_comm_t *next;
+
+    (void)arg;
+    require_ok(rcx_comm_shrink(world_of(job, rank), 0, &next));
+    require(next->window.next == 1);
+    require_ok(rcx_comm_free(&next));
+}
+
+static void a_shrink_ends_with_a_barrier(void **state)
+{
+    struct job job;
+    const struct job_options options = {.threaded = true, .seed = 3};
+
+    (void)state;
+    assert_ok(job_open(&job, 4, &options));
+    job_each(&job, shrink, NULL);
+    assert_ok(job_close(&job));
 }
 
 static void recoveries_use_ids_again(void **state)
@@ -119,6 +143,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(recoveries_use_ids_again),
+        cmocka_unit_test(a_shrink_ends_with_a_barrier),
         cmocka_unit_test(offers_have_each_free_id_once),
         cmocka_unit_test(offers_are_reserved),
         cmocka_unit_test(freed_communicators_are_known),

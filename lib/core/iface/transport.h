@@ -177,6 +177,14 @@ struct rcx_arrival {
     size_t bytes;
 };
 
+/* RUNS: on this node, as of now. ENDED: this is certain, and RCX_FULL_POLLS
+ * polls find all that it has sent. */
+enum rcx_process_state {
+    RCX_PROCESS_UNKNOWN,
+    RCX_PROCESS_RUNS,
+    RCX_PROCESS_ENDED
+};
+
 /* How two ranks of a node communicate. */
 enum rcx_lanes {
     RCX_LANES_AUTO, /* mapped memory if possible */
@@ -323,10 +331,11 @@ struct rcx_transport_ops {
      * rcx_ctrl_frame_free(). */
     void (*free_ctrl)(struct rcx_transport *t, struct rcx_ctrl_frame *frame);
 
-    /* Whether it is certain, now, that the peer's process has ended, and that
-     * what it has sent is here. was_absent: this process did not run for long;
-     * a connection may have lost messages meanwhile. NULL: never certain. */
-    bool (*has_ended)(struct rcx_transport *t, int peer, bool was_absent);
+    /* What is known of the peer's process, now. NULL: nothing, ever.
+     * was_absent: this process did not run for long; a connection may have lost
+     * messages meanwhile. */
+    enum rcx_process_state (*process_state)(struct rcx_transport *t, int peer,
+                                            bool was_absent);
 
     /* RCX_OK once all that was sent has left this process. RCX_IN_PROGRESS:
      * call again, with progress between. */

@@ -445,7 +445,7 @@ rcx_status_t rcx_ucp_reach(struct ucp *u, int peer)
     if (status == RCX_OK && !u->lane.lane_chosen[peer])
         status = settle_by(u, peer, &place);
     if (status == RCX_OK && transports_work(u, peer) &&
-        rcx_ucp_has_ended(&u->base, peer, false))
+        rcx_ucp_process_state(&u->base, peer, false) == RCX_PROCESS_ENDED)
         status = rcx_ucp_set_unreachable(u, peer, UCS_ERR_CONNECTION_RESET);
     if (status == RCX_OK && !u->endpoints[peer])
         status = rcx_ucp_connect(

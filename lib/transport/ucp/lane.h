@@ -92,7 +92,8 @@ unsigned rcx_ucp_lane_progress(struct ucp *u);
 /* Now and then, check that the processes of peers are there. */
 void rcx_ucp_probe_liveness(struct ucp *u);
 /* As in struct rcx_transport_ops. */
-bool rcx_ucp_has_ended(struct rcx_transport *t, int peer, bool was_absent);
+enum rcx_process_state rcx_ucp_process_state(struct rcx_transport *t, int peer,
+                                             bool was_absent);
 rcx_status_t rcx_ucp_lane_recv_any(struct ucp *u, struct rcx_message *m);
 /* Whether all that was sent has left. */
 bool rcx_ucp_lane_is_flushed(const struct ucp *u);

@@ -291,11 +291,16 @@ bool rcx_ucp_lane_peers_run(struct rcx_transport *t)
 }
 
 /* What is in a lane stays there when its sender ends. */
-bool rcx_ucp_has_ended(struct rcx_transport *t, int peer, bool was_absent)
+enum rcx_process_state rcx_ucp_process_state(struct rcx_transport *t, int peer,
+                                             bool was_absent)
 {
     struct ucp *u = (struct ucp *)t;
     struct rcx_watched *w = u->lane.watched[peer];
 
-    return w && (u->lane.channels[peer] || !was_absent) &&
-           !rcx_process_is_there(&w->process);
+    if (!w)
+        return RCX_PROCESS_UNKNOWN;
+    if (rcx_process_is_there(&w->process))
+        return RCX_PROCESS_RUNS;
+    return u->lane.channels[peer] || !was_absent ? RCX_PROCESS_ENDED
+                                                 : RCX_PROCESS_UNKNOWN;
 }

@@ -12,8 +12,8 @@ happens to one rank at any moment. For each job it is asked whether
   - shared memory, files and processes of it are gone afterwards.
 
 With a last argument "recover", two things may happen, and the ranks go on. Then it is
-asked whether all that live decide alike in each agreement, no rank that lives is among
-the failed ones, and no other than a stopped one is excluded.
+asked whether all decide alike in each agreement, also those that die or leave after it, no
+rank that goes on is among the failed ones, and no other than a stopped one is excluded.
 
 SECONDS bounds the time in which jobs are begun. A job that fails is printed as a
 command that runs it again, and with its last lines. TAP.
@@ -234,7 +234,8 @@ class RecoveryJob(Job):
     def __init__(self, seed, has_room):
         super().__init__(seed, has_room)
         draw = random.Random(-seed)
-        faults = ("kill", "kill", "kill", "exit", "abort", "stop", "delay", "none")
+        faults = ("kill", "kill", "kill", "exit", "abort", "stop", "stop", "leave", "leave",
+                  "delay", "none")
         self.ranks = draw.randint(2, 8)
         self.fault = draw.choice(faults)
         self.victim = draw.randrange(self.ranks)
@@ -257,12 +258,12 @@ class RecoveryJob(Job):
                 if fault in faults}
 
     def harms(self):
-        return self.strikes("kill", "exit", "abort", "stop")
+        return self.strikes("kill", "exit", "abort", "stop", "leave")
 
     def may_be_without_quorum(self):
         """Ranks that are stopped may be too many for the others."""
         silent = self.strikes("stop")
-        alive = set(range(self.ranks)) - silent - self.strikes("kill", "exit", "abort")
+        alive = set(range(self.ranks)) - silent - self.strikes("kill", "exit", "abort", "leave")
         return silent and (2 * len(alive) < self.ranks or 2 * len(alive) == self.ranks and 0 not in alive)
 
     def decisions(self):
@@ -281,7 +282,7 @@ class RecoveryJob(Job):
         found = ["left behind: " + thing for thing in self.left]
         for line in self.output.splitlines():
             found += self.complaints_of_other(line)
-        victims = self.strikes("kill", "exit", "abort", "stop") | self.aborted()
+        victims = self.strikes("kill", "exit", "abort", "stop", "leave") | self.aborted()
         if self.may_be_without_quorum():  # they leave, and stopped ranks find that
             victims |= {rank for rank, status, _, _, _ in self.lines() if status == "RCX_ERR_EXCLUDED"}
         decided = {}

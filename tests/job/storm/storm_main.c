@@ -14,7 +14,8 @@
  *
  * With a second fault (or none) the ranks go on after failures: they shrink the
  * communicator and repeat the calls that not all have made. The second fault
- * happens MICROSECONDS after its victim has begun its first shrink. Each rank
+ * happens MICROSECONDS after its victim has begun its first shrink. A fault may
+ * then be "leave": the victim finalizes after its next agreement. Each rank
  * prints a line for each agreement: its rank, "decided", the number, the flags,
  * and the failed ranks of the world.
  *
@@ -342,6 +343,11 @@ static void drop_failed(int n, const int *failed)
     }
 }
 
+static bool leaves(void)
+{
+    return is_fault("leave") && me.rank == arg.victim;
+}
+
 /* All tell each other whether they are done. Unless all are, and all live,
  * comms[0] becomes a communicator of those that live. */
 static rcx_status_t meet(int number, bool is_done, bool *all_done_p)
@@ -358,7 +364,7 @@ static rcx_status_t meet(int number, bool is_done, bool *all_done_p)
         return status;
     rank_require(rcx_comm_failed(comms[0], &n, &failed), "rcx_comm_failed");
     print_decision(2 * number, flags, n, failed);
-    *all_done_p = n == 0 && (flags & DONE);
+    *all_done_p = (n == 0 && (flags & DONE)) || leaves();
     if (*all_done_p)
         return RCX_OK;
     status = rcx_comm_shrink(comms[0], RECOVERY_NS, &next);

@@ -2,12 +2,11 @@
 /*
  * Agreement on failures, and communicators of the members that live.
  *
- * A shrink is one agreement and, after failures, one barrier. The words of the
- * agreement are the ids that are free on each member, so that it decides on the
- * failed members and on an id at once. Members that take part do not send in
- * the old communicator any more, so its id may be used again once no member can
- * ask for the decision. That is so at once if none has failed (agree.h);
- * otherwise the barrier of the new communicator shows it.
+ * A shrink is one agreement and one barrier. The words of the agreement are the
+ * ids that are free on each member, so that it decides on the failed members
+ * and on an id at once. Members that take part do not send in the old
+ * communicator any more, so its id may be used again once no member can ask for
+ * the decision. The barrier of the new communicator shows that.
  */
 #include "core/run/comm/recover.h"
 
@@ -22,8 +21,27 @@
 #include "core/run/fault/failure.h"
 #include "core/run/wait/progress.h"
 
+/* More than a rank sends to one that does not receive. */
+enum { DRAINS = 64 };
+
 /* The last bit of a word, behind the ids: comm has failed on this rank. */
 #define HAS_FAILED (UINT64_C(1) << 63)
+
+/* Once a process is seen to have ended, read what it had sent before. */
+static void read_all(struct rcx_comm *comm)
+{
+    if (!rcx_agreement_must_read(comm))
+        return;
+    for (int i = 0; i < DRAINS && rcx_context_drain(comm->context) > 0; i++)
+        continue;
+    rcx_agreement_has_read(comm);
+}
+
+static bool is_over(void *arg)
+{
+    read_all(arg);
+    return rcx_agreement_is_over(arg);
+}
 
 rcx_status_t rcx_comm_run_agreement(struct rcx_comm *comm, uint64_t *word_p,
                                     int64_t timeout_ns)
@@ -32,11 +50,12 @@ rcx_status_t rcx_comm_run_agreement(struct rcx_comm *comm, uint64_t *word_p,
     rcx_status_t status;
 
     rcx_context_drain(context); /* reports of failures */
+    read_all(comm);
     status = rcx_agreement_begin(comm, *word_p, timeout_ns);
     if (status != RCX_OK)
         return status;
     if (context->transport)
-        rcx_context_wait(context, UINT64_MAX, rcx_agreement_is_over, comm);
+        rcx_context_wait(context, UINT64_MAX, is_over, comm);
     context->is_told = true;
     return rcx_agreement_end(comm, word_p);
 }
@@ -164,9 +183,9 @@ static rcx_status_t make_living(struct rcx_comm *comm, uint32_t id,
                     "rcx_comm_shrink: no memory for a communicator");
 }
 
-/* After a failure, all members of made have the decision once its barrier is
- * over. A failure of the barrier is one of made, and is reported by its next
- * operation. */
+/* All members of made have the decision once its barrier is over: a member may
+ * have learned it in another way than this one, and cannot know. A failure of
+ * the barrier is one of made, and is reported by its next operation. */
 static void settle(struct rcx_comm *comm, struct rcx_comm *made,
                    int64_t timeout_ns, bool all_failed)
 {
@@ -175,7 +194,7 @@ static void settle(struct rcx_comm *comm, struct rcx_comm *made,
 
     rcx_comm_drop_unexpected(comm);
     made->timeout_ns = timeout_ns;
-    if (!rcx_agreement_may_be_freed(comm) && made->size > 1)
+    if (made->size > 1)
         status = rcx_internal_barrier(made);
     made->timeout_ns = usual_ns;
     if (status != RCX_OK)

@@ -19,6 +19,7 @@
 
 #include "core/run/comm/internal.h"
 #include "core/run/detect/poll.h"
+#include "core/run/fault/agreement.h"
 #include "core/run/fault/ctrl_msg.h"
 #include "core/run/fault/failure.h"
 #include "core/run/request/p2p.h"
@@ -189,9 +190,15 @@ static bool may_leave_all(const struct rcx_context *context)
 static void announce_finalize(struct rcx_context *context)
 {
     const int64_t until = time_of(context) + failed_limit_ns;
-    struct rcx_ctrl_msg left = {.kind = RCX_CTRL_FINALIZES};
 
-    rcx_ctrl_send_all(context->internal, &left);
+    for (int i = 0; i < context->boot->size; i++) {
+        struct rcx_ctrl_msg left = {.kind = RCX_CTRL_FINALIZES,
+                                    .value =
+                                        rcx_peer_of(context, i).agree_sent};
+
+        if (i != context->boot->rank)
+            rcx_ctrl_send(context->internal, i, &left);
+    }
     while (!may_leave_all(context) && time_of(context) < until) {
         if (rcx_context_poll(context) == 0)
             sched_yield();
@@ -208,6 +215,7 @@ static void notify_peers(struct rcx_context *context)
         rcx_comm_announce(rcx_comm_is_failed(context->world)
                               ? context->world
                               : context->internal);
+    rcx_agreements_leave(context);
     if (t && t->failed_peers)
         announce_finalize(context);
     flush_control(context);

@@ -184,6 +184,15 @@ static void acknowledge(struct rcx_context *context)
         }
 }
 
+static void note_finalizes(struct rcx_context *context,
+                           const struct rcx_ctrl_msg *body)
+{
+    rcx_peer_announce_agree(context, body->from, body->value);
+    rcx_peer_await_reply(context, body->from,
+                         rcx_peer_step(context, body->from,
+                                       RCX_PEER_FINALIZES) == RCX_PEER_REPLY);
+}
+
 /* ---- Dispatch ------------------------------------------------------------ */
 
 static void dispatch(struct rcx_context *context,
@@ -191,6 +200,8 @@ static void dispatch(struct rcx_context *context,
 {
     struct rcx_comm *comm = find_comm(context, body);
 
+    if (body->kind == RCX_CTRL_AGREE)
+        rcx_peer_note_agree(context, body->from);
     if (body->kind == RCX_CTRL_FAILED &&
         rcx_peer_of(context, body->from).is_excluded)
         return; /* it takes the others for failed */
@@ -209,10 +220,7 @@ static void dispatch(struct rcx_context *context,
         comm ? handle(comm, body, bytes)
              : receive_without_comm(context, body, bytes);
     else if (body->kind == RCX_CTRL_FINALIZES)
-        rcx_peer_await_reply(
-            context, body->from,
-            rcx_peer_step(context, body->from, RCX_PEER_FINALIZES) ==
-                RCX_PEER_REPLY);
+        note_finalizes(context, body);
     else if (body->kind == RCX_CTRL_FINALIZES_ACK)
         rcx_peer_acknowledge(context, body->from);
     else if (comm && body->kind == RCX_CTRL_CALL)

@@ -102,6 +102,17 @@ static bool is_complete(const struct rcx_agree *a, enum set set)
     return true;
 }
 
+/* The set of members whose replies the coordinator waits for. */
+static enum set replies(const struct rcx_agree *a)
+{
+    return a->has_proposed ? AGREED : JOINED;
+}
+
+static bool has_quorum(const struct rcx_agree *a)
+{
+    return is_complete(a, replies(a)) && is_quorum(a, replies(a));
+}
+
 /* ---- Life ---------------------------------------------------------------- */
 
 struct rcx_agree *rcx_agree_create(struct rcx_heap *heap,
@@ -170,6 +181,12 @@ bool rcx_agree_leads(const struct rcx_agree *a)
     return a->state == RCX_AGREE_RECOVER && a->coordinator == a->s.rank;
 }
 
+bool rcx_agree_lacks_quorum(const struct rcx_agree *a)
+{
+    return rcx_agree_leads(a) && is_complete(a, replies(a)) &&
+           !is_quorum(a, replies(a));
+}
+
 bool rcx_agree_is_suspect(const struct rcx_agree *a, int rank)
 {
     return has(a, FAILED, rank);
@@ -223,6 +240,23 @@ static void send_all(struct rcx_agree *a, enum set except,
 static void send_decision(struct rcx_agree *a, int to)
 {
     send_to(a, to, message(a, RCX_AGREE_DECIDE));
+}
+
+/* A member that has accepted the value in a later ballot than 0 is not among
+ * these. Once all that have decided are dead or have left, such a member finds
+ * the value; one of these would decide for itself. */
+static void send_to_suspects(struct rcx_agree *a, bool all)
+{
+    for (int i = 0; i < a->s.size; i++)
+        if (i != a->s.rank && (has(a, FAILED, i) || has(a, VALUE, i)) &&
+            !has(a, DEAD, i) && (all || a->s.is_near(i, a->s.arg)))
+            send_decision(a, i);
+}
+
+void rcx_agree_leave(struct rcx_agree *a)
+{
+    if (a->state == RCX_AGREE_DECIDED && !a->is_fast)
+        send_to_suspects(a, true);
 }
 
 static void send_join(struct rcx_agree *a)
@@ -295,26 +329,18 @@ static void cut_off(struct rcx_agree *a)
     send_all(a, FAILED, message(a, RCX_AGREE_CUT));
 }
 
-/* Go on if all members have replied that are not taken for failed. */
+/* Go on if all members have replied that are not taken for failed. If they are
+ * no quorum, others of them may turn out to be dead, or reply after all. */
 static void evaluate(struct rcx_agree *a)
 {
     const struct rcx_agree_msg *m;
 
     if (!rcx_agree_leads(a))
         return;
-    if (!a->has_proposed && is_complete(a, JOINED)) {
-        if (!is_quorum(a, JOINED)) {
-            cut_off(a);
-            return;
-        }
+    if (!a->has_proposed && has_quorum(a))
         propose(a);
-    }
-    if (!a->has_proposed || !is_complete(a, AGREED))
+    if (!a->has_proposed || !has_quorum(a))
         return;
-    if (!is_quorum(a, AGREED)) {
-        cut_off(a);
-        return;
-    }
     decide(a, a->value_word, set_of(a, VALUE));
     /* to all: one that lives, whatever is known of it, must learn that it is
      * excluded */
@@ -457,8 +483,12 @@ void rcx_agree_overdue(struct rcx_agree *a)
         rcx_agree_fail(a, a->coordinator, false);
         return;
     }
+    if (rcx_agree_lacks_quorum(a)) {
+        cut_off(a);
+        return;
+    }
     for (int i = 0; i < a->s.size; i++)
-        if (!has(a, a->has_proposed ? AGREED : JOINED, i))
+        if (!has(a, replies(a), i))
             add(a, FAILED, i);
     evaluate(a);
 }
@@ -511,12 +541,16 @@ static void receive_round(struct rcx_agree *a, const struct rcx_agree_msg *m)
     advance(a);
 }
 
-/* Members that have joined this one wait for it. */
+/* Members that have joined this one wait for it. The coordinator may have died
+ * while it told the others. */
 static void receive_decision(struct rcx_agree *a, const struct rcx_agree_msg *m)
 {
     if (is_final(a))
         return;
+    merge(a, m);
     decide(a, m->word, sent_set(a, m, RCX_AGREE_VALUE));
+    if (a->state == RCX_AGREE_DECIDED)
+        send_to_suspects(a, false);
     for (int i = 0; i < a->s.size; i++)
         if (i != a->s.rank && has(a, JOINED, i))
             send_decision(a, i);

@@ -19,10 +19,15 @@
  *
  * A value is proposed or decided by a quorum alone: all members that are not
  * dead; or more than half of all members; or half of them, with member 0. Dead
- * means that the process is known to have ended. Two quorums of members that
- * live have a common member, so no two living members ever decide differently,
- * although living members may be taken for failed: such a member learns that it
- * is excluded. A part that has no quorum does not decide.
+ * means that the process has ended, or has left, and that all it sent to this
+ * member has been received. Two quorums have a common member that is not dead,
+ * so no two members ever decide differently, although living members may be
+ * taken for failed: such a member learns that it is excluded. A part that has
+ * no quorum does not decide.
+ *
+ * A member that decides may be dead afterwards for one that it takes for
+ * failed. So it sends the decision to these first: when it decides, to those
+ * that could receive it after its death; when it leaves, to all.
  *
  * Memory: 7 sets of p bits, and a message with 3 of them. Sources: Lamport,
  * Paxos made simple, 2001; the task is that of Herault et al. 2015, early
@@ -92,6 +97,9 @@ struct rcx_agree_setting {
     bool accepts_minority; /* a part without a quorum decides by itself: two
                               parts may decide differently */
     rcx_agree_send_t send;
+    /* Whether a member can see that this one's process has ended, and receives
+     * then what it had sent */
+    bool (*is_near)(int rank, void *arg);
     void *arg;
 };
 
@@ -104,13 +112,14 @@ void rcx_agree_destroy(struct rcx_agree *a);
 
 /* This member takes part, with word. Once. Messages may have come before. */
 void rcx_agree_enter(struct rcx_agree *a, uint64_t word);
-/* Member rank has failed: is_dead, its process has ended; otherwise it or its
- * connection is silent. */
+/* Member rank has failed: is_dead, its process has ended or has left, and all
+ * that it sent has been received; otherwise it or its connection is silent. */
 void rcx_agree_fail(struct rcx_agree *a, int rank, bool is_dead);
 void rcx_agree_receive(struct rcx_agree *a, int from,
                        const struct rcx_agree_msg *msg);
 /* This member has waited too long. The first time it leaves ballot 0. From then
- * on it takes the members that it waits for as failed. */
+ * on it takes the members that it waits for as failed. A coordinator whose
+ * members have replied, and are no quorum, is cut off. */
 void rcx_agree_overdue(struct rcx_agree *a);
 /* Member from has decided in ballot 0 and keeps nothing of it. All members have
  * accepted that value, so this member decides it. No effect if it has not
@@ -118,8 +127,14 @@ void rcx_agree_overdue(struct rcx_agree *a);
 void rcx_agree_gone(struct rcx_agree *a);
 /* The others have decided that this member has failed. */
 void rcx_agree_exclude(struct rcx_agree *a);
+/* This member leaves: it sends what it has decided to those that may not know
+ * it, and will not answer any more. */
+void rcx_agree_leave(struct rcx_agree *a);
 /* Whether it waits for several members, as the coordinator. */
 bool rcx_agree_leads(const struct rcx_agree *a);
+/* Whether it does, and has the replies of all that it does not take for failed,
+ * but these are no quorum. */
+bool rcx_agree_lacks_quorum(const struct rcx_agree *a);
 /* Whether this member takes member rank for failed. */
 bool rcx_agree_is_suspect(const struct rcx_agree *a, int rank);
 /* The only member that it waits for; -1: none, or several. */

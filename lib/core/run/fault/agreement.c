@@ -13,9 +13,20 @@
 #include "core/run/fault/failure.h"
 
 /* KEPT: agreements. COME_PARTS: members have this part of the deadline to take
- * part. REPLY_PARTS: those that take part have this part to reply. */
-enum { KEPT = 3, COME_PARTS = 4, REPLY_PARTS = 16, FEED_NS = 10000000 };
-enum { FAST = -1, LEADS = -2 };
+ * part. REPLY_PARTS: those that take part have this part to reply. QUORUM_NS:
+ * the most that a member without a quorum waits for one: a process that dies
+ * closes its connections before it ends. */
+enum {
+    KEPT = 3,
+    COME_PARTS = 4,
+    REPLY_PARTS = 16,
+    FEED_NS = 10000000,
+    QUORUM_NS = 1000000000
+};
+enum { FAST = -1, LEADS = -2, LACKS_QUORUM = -3 };
+/* What is known of a process: RUNS, perhaps. READ: it has ended, and control
+ * messages have been read since. */
+enum { RUNS, ENDED, READ };
 
 struct rcx_agreement {
     struct rcx_comm *comm;
@@ -30,9 +41,13 @@ struct rcx_agreement {
     uint64_t fed_ns;              /* when they were last looked at */
     int64_t timeout_ns;
     uint64_t begin_ns, wait_ns;  /* of the call, and of the current wait */
-    int role;                    /* FAST, LEADS, or the coordinator */
+    uint64_t looked_ns;          /* at deadlines */
+    int role;                    /* FAST, LEADS, LACKS_QUORUM, or the
+                                    coordinator */
     bool is_pinging;             /* since wait_ns: */
     unsigned char *has_answered; /* by rank; and takes part */
+    unsigned char *processes;    /* by rank: RUNS, ENDED, READ */
+    bool must_read;              /* some are ENDED */
     struct rcx_id_offer offer;
     struct rcx_ctrl_msg *out; /* with room for a struct rcx_agree_msg */
     int failed_count;
@@ -54,6 +69,17 @@ static bool is_final(const struct rcx_agree *a)
     return rcx_agree_state(a) >= RCX_AGREE_DECIDED;
 }
 
+static enum rcx_process_state process_of(const struct rcx_agreement *g, int i,
+                                         bool was_absent)
+{
+    struct rcx_transport *t = g->comm->context->transport;
+
+    return t && t->ops->process_state
+               ? t->ops->process_state(t, rcx_comm_context_rank(g->comm, i),
+                                       was_absent)
+               : RCX_PROCESS_UNKNOWN;
+}
+
 /* ---- Messages ------------------------------------------------------------ */
 
 /* Whether a member that is taken for dead is so by what this process sees, too:
@@ -67,7 +93,7 @@ static bool is_seen_dead(const struct rcx_agreement *g, int to)
 
     return a && rcx_agree_is_dead(a, to) && t &&
            ((t->failed_peers && t->failed_peers[rank]) ||
-            (t->ops->has_ended && t->ops->has_ended(t, rank, false)));
+            process_of(g, to, false) == RCX_PROCESS_ENDED);
 }
 
 static void send(int to, const struct rcx_agree_msg *msg, void *arg)
@@ -78,10 +104,17 @@ static void send(int to, const struct rcx_agree_msg *msg, void *arg)
 
     if (is_seen_dead(g, to))
         return;
+    rcx_peer_count_agree(comm->context, rcx_comm_context_rank(comm, to));
     *g->out =
         (struct rcx_ctrl_msg){.kind = RCX_CTRL_AGREE, .sequence = g->sending};
     memcpy(g->out + 1, msg, bytes);
     rcx_ctrl_send_more(comm, to, g->out, bytes);
+}
+
+/* Whether the member can see that this process has ended, too. */
+static bool is_near(int rank, void *arg)
+{
+    return process_of(arg, rank, false) != RCX_PROCESS_UNKNOWN;
 }
 
 /* ---- Failed members ------------------------------------------------------ */
@@ -93,15 +126,32 @@ static bool was_absent(const struct rcx_agreement *g)
                                     g->timeout_ns / COME_PARTS;
 }
 
-static bool is_dead(const struct rcx_agreement *g, int rank)
+/* Whether the process of member i has ended, and all that it sent to this one
+ * has been received. Else look again once control messages have been read. */
+static bool has_ended(struct rcx_agreement *g, int i)
 {
-    struct rcx_transport *t = g->comm->context->transport;
+    const struct rcx_peer peer =
+        rcx_peer_of(g->comm->context, rcx_comm_context_rank(g->comm, i));
 
-    const struct rcx_peer peer = rcx_peer_of(g->comm->context, rank);
+    if (!peer.has_ended && process_of(g, i, was_absent(g)) != RCX_PROCESS_ENDED)
+        return false;
+    if (g->processes[i] == RUNS) {
+        g->processes[i] = ENDED;
+        g->must_read = true;
+    }
+    return g->processes[i] == READ;
+}
 
-    return peer.state == RCX_PEER_DEPARTED || peer.has_ended ||
-           (t && t->ops->has_ended &&
-            t->ops->has_ended(t, rank, was_absent(g)));
+/* A member that has left says how many messages of agreements it had sent
+ * before: what it has decided is among them. */
+static bool is_dead(struct rcx_agreement *g, int i)
+{
+    const struct rcx_peer peer =
+        rcx_peer_of(g->comm->context, rcx_comm_context_rank(g->comm, i));
+
+    return peer.state == RCX_PEER_DEPARTED
+               ? (int32_t)(peer.agree_received - peer.agree_announced) >= 0
+               : has_ended(g, i);
 }
 
 /* Tell a, whose number is g->sending, what this rank knows. Once a member has
@@ -117,8 +167,8 @@ static void feed(struct rcx_agreement *g, struct rcx_agree *a)
         const int rank = rcx_comm_context_rank(comm, i);
 
         if (rcx_peer_is_gone(comm->context, rank))
-            rcx_agree_fail(a, i, is_dead(g, rank));
-        else if (looks && is_dead(g, rank))
+            rcx_agree_fail(a, i, is_dead(g, i));
+        else if (looks && is_dead(g, i))
             rcx_agree_fail(a, i, true);
     }
 }
@@ -142,6 +192,7 @@ static void destroy(struct rcx_heap *heap, struct rcx_agreement *g)
 {
     rcx_heap_free(heap, g->out);
     rcx_heap_free(heap, g->has_answered);
+    rcx_heap_free(heap, g->processes);
     rcx_heap_free(heap, g);
 }
 
@@ -158,7 +209,8 @@ static struct rcx_agreement *agreement_of(struct rcx_comm *comm)
     g->out =
         rcx_heap_alloc(heap, sizeof *g->out + rcx_agree_msg_bytes(comm->size));
     g->has_answered = rcx_heap_zalloc(heap, (size_t)comm->size);
-    if (!g->out || !g->has_answered) {
+    g->processes = rcx_heap_zalloc(heap, (size_t)comm->size);
+    if (!g->out || !g->has_answered || !g->processes) {
         destroy(heap, g);
         return NULL;
     }
@@ -178,6 +230,7 @@ static struct rcx_agree *get(struct rcx_agreement *g, uint32_t number)
         .rank = comm->rank,
         .accepts_minority = comm->config->accepts_minority,
         .send = send,
+        .is_near = is_near,
         .arg = g};
     struct rcx_agree **a = &g->kept[number % KEPT];
 
@@ -212,7 +265,7 @@ rcx_status_t rcx_agreement_begin(struct rcx_comm *comm, uint64_t word,
                         "%s: no memory for an agreement of %d ranks",
                         rcx_comm_print(comm, called), comm->size);
     g->timeout_ns = timeout_ns;
-    g->begin_ns = g->wait_ns = rcx_now_ns();
+    g->begin_ns = g->wait_ns = g->looked_ns = rcx_now_ns();
     g->role = FAST;
     g->is_pinging = false;
     g->has_expired = false;
@@ -223,6 +276,27 @@ rcx_status_t rcx_agreement_begin(struct rcx_comm *comm, uint64_t word,
         rcx_agree_enter(a, word);
     g->is_entered = true;
     return RCX_OK;
+}
+
+bool rcx_agreement_must_read(struct rcx_comm *comm)
+{
+    struct rcx_agreement *g = agreement_of(comm);
+
+    for (int i = 0; g && i < comm->size; i++)
+        if (rcx_peer_is_gone(comm->context, rcx_comm_context_rank(comm, i)))
+            has_ended(g, i);
+    return g && g->must_read;
+}
+
+void rcx_agreement_has_read(struct rcx_comm *comm)
+{
+    struct rcx_agreement *g = comm->agreement;
+
+    for (int i = 0; i < comm->size; i++)
+        if (g->processes[i] == ENDED)
+            g->processes[i] = READ;
+    g->must_read = false;
+    g->fed_ns = 0;
 }
 
 /* ---- Deadlines ----------------------------------------------------------- */
@@ -280,6 +354,7 @@ static bool begins_to_wait(struct rcx_agreement *g, uint64_t now)
 {
     const struct rcx_agree *a = open_one(g);
     const int role = rcx_agree_state(a) == RCX_AGREE_FAST ? FAST
+                     : rcx_agree_lacks_quorum(a)          ? LACKS_QUORUM
                      : rcx_agree_leads(a)                 ? LEADS
                                           : rcx_agree_awaited(a);
 
@@ -291,14 +366,36 @@ static bool begins_to_wait(struct rcx_agreement *g, uint64_t now)
     return true;
 }
 
+/* How long a member waits without a quorum. */
+static int64_t quorum_ns(const struct rcx_agreement *g)
+{
+    const int64_t part = g->timeout_ns / REPLY_PARTS;
+
+    return part > 0 && part < QUORUM_NS ? part : QUORUM_NS;
+}
+
+/* Time in which this process did not look does not count: messages wait for it
+ * after it was stopped. */
+static int64_t waited_ns(struct rcx_agreement *g, uint64_t now)
+{
+    if ((int64_t)(now - g->looked_ns) >= quorum_ns(g))
+        g->wait_ns = now;
+    g->looked_ns = now;
+    return (int64_t)(now - g->wait_ns);
+}
+
 static void check_deadline(struct rcx_agreement *g, uint64_t now)
 {
     const int64_t age = (int64_t)(now - g->begin_ns);
-    const int64_t waited = (int64_t)(now - g->wait_ns);
+    const bool has_begun = begins_to_wait(g, now);
+    const int64_t waited = waited_ns(g, now);
 
-    if (g->timeout_ns == 0 || begins_to_wait(g, now))
+    if (has_begun)
         return;
-    /* not at once after this process was stopped: messages wait for it */
+    if (g->role == LACKS_QUORUM && waited >= quorum_ns(g))
+        go_on_without(g, now);
+    if (g->timeout_ns == 0)
+        return;
     g->has_expired =
         age >= g->timeout_ns && waited >= g->timeout_ns / REPLY_PARTS;
     if (age >= g->timeout_ns / COME_PARTS &&
@@ -321,9 +418,9 @@ static void reach_awaited(struct rcx_agreement *g)
     rcx_agree_fail(open_one(g), awaited, false);
 }
 
-bool rcx_agreement_is_over(void *arg)
+bool rcx_agreement_is_over(struct rcx_comm *comm)
 {
-    struct rcx_agreement *g = ((struct rcx_comm *)arg)->agreement;
+    struct rcx_agreement *g = comm->agreement;
     const uint64_t now = rcx_now_ns();
 
     feed_news(g, now);
@@ -459,6 +556,18 @@ void rcx_agreement_settle(struct rcx_comm *comm)
 
 /* ---- Receiving ----------------------------------------------------------- */
 
+/* The others have decided a later agreement, for which each member that has not
+ * failed has entered it: so this one has, in the ones before. */
+static void exclude_before(struct rcx_agreement *g, uint32_t number)
+{
+    for (uint32_t n = g->open; n < number && n <= g->open + 1; n++) {
+        struct rcx_agree *a = get(g, n);
+
+        if (a)
+            rcx_agree_exclude(a);
+    }
+}
+
 /* A member that asks for an older agreement than the last one is among the
  * failed members of that one. */
 static void receive(struct rcx_agreement *g, int from, uint32_t number,
@@ -466,6 +575,8 @@ static void receive(struct rcx_agreement *g, int from, uint32_t number,
 {
     struct rcx_agree *a = NULL;
 
+    if (msg->kind == RCX_AGREE_DECIDE)
+        exclude_before(g, number);
     g->sending = number;
     if (number + 1 < g->open)
         a = kept(g, g->open - 1);
@@ -486,6 +597,18 @@ void rcx_agreement_receive(struct rcx_comm *comm,
     feed_news(g, rcx_now_ns());
     receive(g, rcx_comm_index(comm, body->from), (uint32_t)body->sequence,
             (const struct rcx_agree_msg *)(body + 1));
+}
+
+void rcx_agreements_leave(struct rcx_context *context)
+{
+    for (struct rcx_comm *c = context->comms.first; c; c = c->next) {
+        struct rcx_agreement *g = c->agreement;
+
+        if (!g || !kept(g, g->open - 1))
+            continue;
+        g->sending = g->open - 1;
+        rcx_agree_leave(kept(g, g->sending));
+    }
 }
 
 /* A member that has decided, or that takes part, may be waited for. */

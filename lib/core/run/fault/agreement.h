@@ -20,8 +20,12 @@
  */
 rcx_status_t rcx_agreement_begin(struct rcx_comm *comm, uint64_t word,
                                  int64_t timeout_ns);
-/* Whether it has ended for this rank, now. arg: the communicator. */
-bool rcx_agreement_is_over(void *arg);
+/* Whether it has ended for this rank, now. */
+bool rcx_agreement_is_over(struct rcx_comm *comm);
+/* Whether processes of members are seen to have ended. The caller then reads
+ * all control messages and says so: the members count as dead from then on. */
+bool rcx_agreement_must_read(struct rcx_comm *comm);
+void rcx_agreement_has_read(struct rcx_comm *comm);
 /*
  * The result. RCX_OK: word_p is the decided word, the failed members are in
  * rcx_agreement_failed(), and comm has failed if there are any. Otherwise comm
@@ -49,6 +53,9 @@ bool rcx_agreement_may_be_freed(const struct rcx_comm *comm);
 /* All members that live have the last decision. */
 void rcx_agreement_settle(struct rcx_comm *comm);
 void rcx_agreement_free(struct rcx_comm *comm);
+/* This rank finalizes after a failure: send what it has decided to members that
+ * may not know it. */
+void rcx_agreements_leave(struct rcx_context *context);
 
 /* A control message of kind RCX_CTRL_AGREE, and bytes behind it. */
 void rcx_agreement_receive(struct rcx_comm *comm,

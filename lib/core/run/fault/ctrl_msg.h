@@ -42,7 +42,7 @@ struct rcx_ctrl_msg {
     int8_t tells_on; /* FAILED: not all members could be told; tell them */
     int16_t tag;
     uint32_t value; /* answers: ms without running; groups in the making: the
-                       attempt */
+                       attempt; FINALIZES: messages of agreements so far */
     int32_t ranks[RCX_RANKS_LISTED];
 };
 _Static_assert(sizeof(struct rcx_ctrl_msg) <= 64, "a transport sends a copy");

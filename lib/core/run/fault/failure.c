@@ -224,6 +224,30 @@ void rcx_peer_acknowledge(struct rcx_context *context, int rank)
         peer->has_acknowledged = true;
 }
 
+void rcx_peer_count_agree(struct rcx_context *context, int rank)
+{
+    struct rcx_peer *peer = open_peer(context, rank);
+
+    if (peer)
+        peer->agree_sent++;
+}
+
+void rcx_peer_note_agree(struct rcx_context *context, int rank)
+{
+    struct rcx_peer *peer = open_peer(context, rank);
+
+    if (peer)
+        peer->agree_received++;
+}
+
+void rcx_peer_announce_agree(struct rcx_context *context, int rank, uint32_t n)
+{
+    struct rcx_peer *peer = open_peer(context, rank);
+
+    if (peer)
+        peer->agree_announced = n;
+}
+
 void rcx_peer_fail_comms(struct rcx_context *context, int rank, bool all_know)
 {
     const struct rcx_peer peer = rcx_peer_of(context, rank);

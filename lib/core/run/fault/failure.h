@@ -86,6 +86,11 @@ void rcx_peer_declare_ended(struct rcx_context *context, int rank);
 void rcx_peer_await_reply(struct rcx_context *context, int rank, bool awaits);
 /* The peer knows that this rank finalizes. */
 void rcx_peer_acknowledge(struct rcx_context *context, int rank);
+/* Count a message of an agreement to the peer, or from it. The peer says how
+ * many it has sent. */
+void rcx_peer_count_agree(struct rcx_context *context, int rank);
+void rcx_peer_note_agree(struct rcx_context *context, int rank);
+void rcx_peer_announce_agree(struct rcx_context *context, int rank, uint32_t n);
 /* A peer is dead, or has left after an error: its communicators fail. Their
  * members are told unless all_know. */
 void rcx_peer_fail_comms(struct rcx_context *context, int rank, bool all_know);

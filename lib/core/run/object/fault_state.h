@@ -35,6 +35,9 @@ struct rcx_peer {
     bool awaits_reply;     /* it waits until this rank knows that it does */
     bool is_excluded;      /* the others have agreed that it has failed */
     bool has_ended;        /* the program says that its process has */
+    uint32_t agree_sent;   /* messages of agreements to it, and from it */
+    uint32_t agree_received;
+    uint32_t agree_announced; /* DEPARTED: how many it has sent */
 };
 
 #endif

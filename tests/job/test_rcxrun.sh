@@ -345,8 +345,30 @@ else
     echo "ok $number - a process with the number of a rank that ended # SKIP no process ids of one's own"
 fi
 
-run 0 "$rcxrun" -n 2 sh -c 'echo "$PMIX_NAMESPACE"' &&
-    grep -qE '^rcxrun-[0-9]+-[0-9a-f]{32}$' "$out"
-ok $? "the name of a job holds 128 random bits"
+# --- other users ---
+
+# another COMMAND...: as another user, with the environment of the first rank of
+# the job, who may have read anything, and with the claim to be the job's user
+another() {
+    local variables
+    mapfile -d '' -t variables < <(grep -z '^PMIX_' "/proc/$(sed -n 's/^ready //p' "$out" | head -1)/environ")
+    env -i "${variables[@]}" TMPDIR=/tmp RCXRUN_CLIENT_CLAIMS=1 timeout -k 5 60 \
+        setpriv --reuid=65533 --regid=65533 --clear-groups "$@" >"$scratch/another" 2>&1
+}
+
+if [ "$(id -u)" -eq 0 ] && setpriv --reuid=65533 --regid=65533 --clear-groups true 2>"$err"; then
+    chmod 755 "$scratch"
+    cp "$client" "$scratch/client"
+    start -k -n 2 "$client" sleep 5
+    until_true lines '^ready' 2
+    another "$scratch/client" abort 9 0
+    [ $? -eq 90 ] && another "$scratch/client" fence
+    [ $? -eq 90 ] && grep -q '^rcxrun_client: .*PMIx_Init' "$scratch/another" && finish \
+        && [ "$(cat "$err")" = 'rcxrun: refused a connection of user 65533 to this job of user 0' ]
+    ok $? "another user that knows all names of a job does not get in, and one line says so"
+else
+    number=$((number + 1))
+    echo "ok $number - another user does not get in # SKIP only root can be another user"
+fi
 
 end_tests

@@ -8,9 +8,11 @@
  *   children.c environment, fork, exec
  *   output.c   --prefix: pipes and lines
  *   server.c   the PMIx server; no other file includes PMIx headers
+ *   accept.c   connections to it: only those of this user
  *   cleanup.c  removal of processes, files and shared memory after the job
  *
- * All code runs on the main thread, except for the callbacks in server.c.
+ * All code runs on the main thread, except for the callbacks in server.c
+ * and accept().
  */
 #ifndef RCX_TOOLS_RCXRUN_RCXRUN_H
 #define RCX_TOOLS_RCXRUN_RCXRUN_H
@@ -121,6 +123,13 @@ bool rcxrun_server_abort(struct rcxrun_abort *abort_p);
  * calls PMIx after SIGTERM then blocks until it is killed.
  */
 void rcxrun_server_stop(void);
+
+/* --- rcxrun/accept.c --- */
+
+/* Call it before the server starts. */
+void rcxrun_accept_begin(void);
+/* Whether a connection has come through accept() of this file. */
+bool rcxrun_accept_is_used(void);
 
 /* --- rcxrun/cleanup.c --- */
 

@@ -31,7 +31,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -66,6 +65,8 @@ static pmix_status_t client_connected(const pmix_proc_t *proc, void *object,
                                       pmix_op_cbfunc_t done, void *arg)
 {
     (void)object, (void)done, (void)arg;
+    if (!rcxrun_accept_is_used())
+        rcxrun_die("libpmix accepts connections without rcxrun");
     return enter(proc, RCXRUN_INSIDE);
 }
 
@@ -300,22 +301,6 @@ static void register_ranks(void)
     }
 }
 
-/* PMIx 4.2 trusts the user id that a client claims. So the name space has a
- * random part: a client must know it, and no other user can guess it. */
-static void name_job(void)
-{
-    unsigned char secret[16];
-    size_t used;
-
-    if (getrandom(secret, sizeof secret, 0) != (ssize_t)sizeof secret)
-        rcxrun_die("getrandom: %s", strerror(errno));
-    used =
-        (size_t)snprintf(nspace, sizeof nspace, "rcxrun-%ld-", (long)getpid());
-    for (size_t i = 0; i < sizeof secret; i++)
-        used += (size_t)snprintf(nspace + used, sizeof nspace - used, "%02x",
-                                 secret[i]);
-}
-
 int rcxrun_server_start(const struct rcxrun_options *job, const char *folder,
                         int wake_fd)
 {
@@ -329,12 +314,13 @@ int rcxrun_server_start(const struct rcxrun_options *job, const char *folder,
     wake = wake_fd;
     stages = rcxrun_alloc((size_t)job->size, sizeof *stages);
     gethostname(machine, sizeof machine - 1);
-    name_job();
+    snprintf(nspace, sizeof nspace, "rcxrun-%ld", (long)getpid());
     snprintf(server, sizeof server, "rcxrun-server-%ld", (long)getpid());
 
     /* PMIx's other data store has shared memory with locks, and a killed rank
      * may hold one for ever. "hash" is also faster up to about 12 ranks. */
     setenv("PMIX_MCA_gds", "hash", 0);
+    rcxrun_accept_begin();
 
     add(list, PMIX_SERVER_NSPACE, server, PMIX_STRING);
     add(list, PMIX_SERVER_RANK, &zero, PMIX_PROC_RANK);

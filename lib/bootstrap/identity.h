@@ -10,9 +10,9 @@
 #include <sys/types.h>
 
 /* Claim a rank of a job for this process until it exits; keeps one descriptor.
- * 0: claimed, or the machine does not support claims. Greater: id of the live
- * process that has claimed the rank. -1: a process has claimed it, but its id
- * is not known. */
+ * 0: claimed; or not, as the machine does not support claims, or another user
+ * has taken the name. Greater: id of the live process of this user that has
+ * claimed the rank. */
 pid_t rcx_identity_claim(const char *job, const char *rank);
 
 #endif

@@ -54,9 +54,8 @@ static struct {
     _Atomic pid_t owner;   /* process that called PMIx_Init; 0: none yet */
     _Atomic int n_open;    /* contexts that rcx_finalize() has not closed */
     pmix_status_t status;  /* result of PMIx_Init */
-    pid_t other;  /* process that is this rank already; 0: none, -1: its id is
-                     not known */
-    unsigned run; /* number of earlier processes with this rank */
+    pid_t other;           /* process that is this rank already; 0: none */
+    unsigned run;          /* number of earlier processes with this rank */
     pmix_proc_t me;
     struct name_count *names;
     struct rcx_pmix_fence fence; /* also has its own mutex */
@@ -281,15 +280,12 @@ static rcx_status_t no_server(const struct rcx_boot_args *args,
 
 static rcx_status_t taken(const struct rcx_log *log)
 {
-    char which[32] = "another process";
-
-    if (process.other > 0)
-        snprintf(which, sizeof which, "process %ld", (long)process.other);
-    return rcx_fail(log, RCX_ERR_LAUNCH,
-                    "%s is rank %s of this job already: a process that it "
-                    "started cannot be the same rank; to run alone, remove "
-                    "PMIX_* from its environment",
-                    which, getenv("PMIX_RANK"));
+    return rcx_fail(
+        log, RCX_ERR_LAUNCH,
+        "process %ld is rank %s of this job already: a process that it "
+        "started cannot be the same rank; to run alone, remove "
+        "PMIX_* from its environment",
+        (long)process.other, getenv("PMIX_RANK"));
 }
 
 /* Open a boot. The mutex is held. */

@@ -12,7 +12,8 @@
 
 #include "core/base/clock.h"
 
-static const uint64_t silence_ns = 1000000000;
+/* How long a connection is kept at least while others wait for its place. */
+static const uint64_t grace_ns = 20000000;
 
 struct rcx_socket_pending {
     int fd; /* -1: none */
@@ -94,23 +95,6 @@ static void add_pending(struct rcx_socket_server *server, int fd)
     server->n++;
 }
 
-/* False: too many connections, or no descriptor. */
-static bool accept_all(struct rcx_socket_server *server)
-{
-    while (server->n < RCX_SOCKET_PENDING) {
-        const int fd = rcx_socket_accept(server->listener);
-
-        if (fd >= 0)
-            add_pending(server, fd);
-        else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
-                 errno == ENOMEM)
-            return false;
-        else if (errno != ECONNABORTED && errno != EINTR)
-            return true;
-    }
-    return false;
-}
-
 static void answer(struct rcx_socket_server *server,
                    struct rcx_socket_pending *p)
 {
@@ -152,6 +136,49 @@ static void read_hello(struct rcx_socket_server *server,
         answer(server, p);
 }
 
+/* Close the oldest pending connection, so that another one has its place or
+ * descriptor. Its hello may have arrived. False: all are young. */
+static bool drop_oldest(struct rcx_socket_server *server)
+{
+    struct rcx_socket_pending *oldest = NULL;
+
+    for (int i = 0; i < RCX_SOCKET_PENDING; i++) {
+        struct rcx_socket_pending *p = &server->at[i];
+
+        if (p->fd >= 0 && (!oldest || p->since_ns < oldest->since_ns))
+            oldest = p;
+    }
+    if (!oldest || rcx_now_ns() - oldest->since_ns < grace_ns)
+        return false;
+    read_hello(server, oldest);
+    if (oldest->fd >= 0)
+        close_pending(server, oldest);
+    return true;
+}
+
+static bool is_exhausted(int error)
+{
+    return error == EMFILE || error == ENFILE || error == ENOBUFS ||
+           error == ENOMEM;
+}
+
+/* False: connections wait, and those that are pending are young. */
+static bool accept_all(struct rcx_socket_server *server)
+{
+    for (;;) {
+        const bool is_full = server->n == RCX_SOCKET_PENDING;
+        const int fd = is_full ? -1 : rcx_socket_accept(server->listener);
+
+        if (fd >= 0)
+            add_pending(server, fd);
+        else if (is_full || is_exhausted(errno)) {
+            if (!drop_oldest(server))
+                return false;
+        } else if (errno != ECONNABORTED && errno != EINTR)
+            return true;
+    }
+}
+
 void rcx_socket_server_event(struct rcx_socket_server *server, uint32_t mark)
 {
     const uint32_t i = mark & (RCX_SOCKET_EV_PENDING - 1);
@@ -166,13 +193,8 @@ void rcx_socket_server_event(struct rcx_socket_server *server, uint32_t mark)
 
 bool rcx_socket_server_tidy(struct rcx_socket_server *server)
 {
-    const uint64_t now = rcx_now_ns();
-
     if (!server->at || server->listener < 0 || server->is_watched)
         return false;
-    for (int i = 0; i < RCX_SOCKET_PENDING; i++)
-        if (server->at[i].fd >= 0 && now - server->at[i].since_ns >= silence_ns)
-            close_pending(server, &server->at[i]);
     if (!accept_all(server))
         return true;
     watch_listener(server, true);

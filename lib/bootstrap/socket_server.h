@@ -2,7 +2,7 @@
 /*
  * The server's side of handshakes: a listener, and pending connections, whose
  * other side has not proved yet that it knows the secret. Their number is
- * limited; if it is reached, those that were silent for a second are closed.
+ * limited; if it is reached, the oldest is closed for the next one that waits.
  */
 #ifndef RCX_BOOTSTRAP_SOCKET_SERVER_H
 #define RCX_BOOTSTRAP_SOCKET_SERVER_H
@@ -10,7 +10,7 @@
 #include "bootstrap/socket_wire.h"
 #include "core/base/heap.h"
 
-enum { RCX_SOCKET_PENDING = 128 };
+enum { RCX_SOCKET_PENDING = 256 };
 
 struct rcx_socket_pending;
 
@@ -39,8 +39,8 @@ bool rcx_socket_server_open(struct rcx_socket_server *server, int listener,
 /* An event of epoll with one of the marks above has occurred. */
 void rcx_socket_server_event(struct rcx_socket_server *server, uint32_t mark);
 
-/* Close silent connections if the limit is reached. True: connections wait, so
- * this is to be called again after a moment. */
+/* Accept connections that wait since the limit was reached. True: some wait
+ * still, so this is to be called again after a moment. */
 bool rcx_socket_server_tidy(struct rcx_socket_server *server);
 
 /* Close all pending connections and the listener, also for children of fork()

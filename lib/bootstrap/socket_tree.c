@@ -388,7 +388,7 @@ static void end_step(struct rcx_socket_tree *t, unsigned char **all_p,
 
 void rcx_socket_tree_wait(struct rcx_socket_tree *t, uint64_t until_ns)
 {
-    enum { TIDY_MS = 20 };
+    enum { TIDY_MS = 5 };
     struct epoll_event events[EVENTS];
     int ms = rcx_socket_wait_ms(until_ns);
     int n;

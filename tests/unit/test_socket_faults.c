@@ -8,6 +8,7 @@
 
 #include <netdb.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/socket.h>
 
@@ -123,6 +124,55 @@ static void a_process_with_another_secret_does_not_get_in(void **state)
     assert_told(ranks, 0, RCX_ERR_TIMEOUT, "rank 1 of 3 did not come");
     assert_told(ranks, 1, RCX_ERR_TIMEOUT, "has another secret");
     assert_told(ranks, 2, RCX_ERR_TIMEOUT, "rank 1 of 3 did not come");
+    ranks_free(ranks);
+}
+
+/* ---- Connections that are no rank's -------------------------------------- */
+
+static rcx_status_t life_of_a_late_rank_1(struct side *side,
+                                          struct ranks *ranks)
+{
+    if (side->params.rank == 1)
+        wait_at_gate(ranks, 0);
+    return whole_life(side, ranks);
+}
+
+/* As many as there are descriptors for, up to n. */
+static void connect_silently(const struct rcx_socket_addr *addr, int fds[],
+                             int n)
+{
+    struct rlimit files;
+
+    assert_int_equal(0, getrlimit(RLIMIT_NOFILE, &files));
+    files.rlim_cur = files.rlim_max;
+    assert_int_equal(0, setrlimit(RLIMIT_NOFILE, &files));
+    for (int i = 0; i < n; i++)
+        fds[i] = rcx_socket_connect(addr);
+}
+
+/* In the queue of rank 0 they are before the rank that comes late. */
+static void thousands_of_silent_connections_do_not_stop_a_start(void **state)
+{
+    enum { SILENT = 4000 };
+    static int fds[SILENT];
+    const struct start common = {.timeout_ns = long_ns};
+    struct ranks *ranks = ranks_new();
+    struct rcx_socket_root root;
+
+    (void)state;
+    ranks_start_all(ranks, 2, &common, life_of_a_late_rank_1);
+    wait_for_ranks_at(ranks, 0, 1);
+    while (!atomic_load(&ranks->is_made))
+        usleep(500);
+    assert_true(rcx_socket_root_parse(ranks->id.text, &root));
+    connect_silently(&root.addrs.at[0], fds, SILENT);
+    atomic_store(&ranks->gates[0], 1);
+    ranks_end(ranks);
+    for (int i = 0; i < SILENT; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+    for (int i = 0; i < 2; i++)
+        assert_good(ranks, i);
     ranks_free(ranks);
 }
 
@@ -496,6 +546,7 @@ int main(void)
         cmocka_unit_test(a_rank_that_comes_twice_is_an_error_on_all),
         cmocka_unit_test(a_wrong_size_is_an_error_on_all),
         cmocka_unit_test(a_process_with_another_secret_does_not_get_in),
+        cmocka_unit_test(thousands_of_silent_connections_do_not_stop_a_start),
         cmocka_unit_test(
             a_rank_that_is_killed_before_an_exchange_is_named_by_all),
         cmocka_unit_test(

@@ -107,8 +107,9 @@ void write_file(const std::string &path, const std::string &text)
     const size_t name = slash == std::string::npos ? 0 : slash + 1;
     const std::string other = path.substr(0, name) + "." + path.substr(name) +
                               "." + std::to_string(getpid()) + ".part";
+    unlink(other.c_str()); // another user's link is not followed
     const int fd =
-        open(other.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+        open(other.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     const bool is_written = fd >= 0 && write_all(fd, text);
     const int error = errno;
 

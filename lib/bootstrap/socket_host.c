@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
+#include "core/base/file.h"
 
 enum { OCCUPIED_PAUSE_US = 100000 };
 static const uint64_t occupied_ns = 10000000000; /* wait for a port */
@@ -215,6 +216,7 @@ static rcx_status_t listen_by_file(struct rcx_socket_tree *t,
                                    struct rcx_socket_job *job, int *listener_p)
 {
     struct rcx_socket_root id = {.has_key = true, .key = job->root.key};
+    char why[RCX_FILE_WHY];
     rcx_status_t status;
 
     if (!job->root.has_key && !rcx_socket_random(&id.key, sizeof id.key))
@@ -226,8 +228,9 @@ static rcx_status_t listen_by_file(struct rcx_socket_tree *t,
     job->root.key = id.key;
     if (rcx_socket_file_write(job->root.path, &id))
         return RCX_OK;
+    rcx_file_why(job->root.path, errno, why, sizeof why);
     return rcx_fail(t->log, RCX_ERR_LAUNCH, "rank 0 cannot write %s: %s",
-                    job->where, strerror(errno));
+                    job->where, why);
 }
 
 bool rcx_socket_accept_children(struct rcx_socket_tree *t, int listener,

@@ -281,7 +281,10 @@ static int open_own(const char *path, char *why, size_t bytes)
     if (fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_uid == geteuid() &&
         (s.st_mode & (S_IWGRP | S_IWOTH)) == 0)
         return fd;
-    snprintf(why, bytes, "it is not a file that this user alone can write");
+    if (fstat(fd, &s) == 0 && s.st_uid != geteuid())
+        snprintf(why, bytes, "it belongs to user %u", (unsigned)s.st_uid);
+    else
+        snprintf(why, bytes, "it is not a file that this user alone can write");
     close(fd);
     return -1;
 }

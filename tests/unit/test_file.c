@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/base/file.h"
@@ -136,6 +137,59 @@ static void a_file_that_cannot_be_written_sets_errno(void **state)
     assert_int_equal(errno, ENOENT);
 }
 
+enum { STRANGER = 65533 }; /* another user */
+
+/* Run in a child of another user, in a sticky folder, where root has files at
+ * path and at the name of the file that is to replace it. */
+static int meet_files_of_root(void)
+{
+    const char *path = path_of("sticky/taken"), *other = path_of("sticky/new");
+    char young[128], why[RCX_FILE_WHY];
+    int failures = 0;
+
+    snprintf(young, sizeof young, "%s.new.%d", other, (int)gettid());
+    failures += mkdir(path_of("sticky"), 0700) != 0 ||
+                chmod(path_of("sticky"), 01777) != 0 || chmod(folder, 0755) ||
+                !rcx_file_write(path, "theirs", 6) ||
+                !rcx_file_write(young, "theirs", 6) ||
+                setresuid(STRANGER, STRANGER, STRANGER) != 0;
+    failures += rcx_file_write(path, "mine", 4);
+    rcx_file_why(path, errno, why, sizeof why);
+    failures += !strstr(why, "sticky/taken belongs to user 0");
+    failures += rcx_file_write(other, "mine", 4);
+    rcx_file_why(other, errno, why, sizeof why);
+    failures += !strstr(why, young) || !strstr(why, " belongs to user 0");
+    failures += !rcx_file_write(path_of("sticky/mine"), "mine", 4);
+    return failures;
+}
+
+static void a_file_of_another_user_in_a_sticky_folder_is_named(void **state)
+{
+    int status = -1;
+    pid_t pid;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip(); /* only root can be another user */
+    pid = fork();
+    if (pid == 0)
+        _exit(meet_files_of_root());
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_holds(path_of("sticky/taken"), "theirs");
+}
+
+static void other_reasons_are_those_of_errno(void **state)
+{
+    char why[RCX_FILE_WHY];
+
+    (void)state;
+    rcx_file_why(path_of("plain"), EPERM, why, sizeof why);
+    assert_string_equal(why, strerror(EPERM));
+    rcx_file_why(path_of("no/folder"), ENOENT, why, sizeof why);
+    assert_string_equal(why, strerror(ENOENT));
+}
+
 static void assert_no_rules(const char *path, const char *why)
 {
     struct rcx_heap heap = RCX_HEAP_INIT;
@@ -173,6 +227,8 @@ int main(void)
         cmocka_unit_test(a_pipe_without_a_reader_is_an_error_at_once),
         cmocka_unit_test(a_pipe_is_written_to_as_long_as_it_is_read),
         cmocka_unit_test(a_file_that_cannot_be_written_sets_errno),
+        cmocka_unit_test(a_file_of_another_user_in_a_sticky_folder_is_named),
+        cmocka_unit_test(other_reasons_are_those_of_errno),
         cmocka_unit_test(rules_that_cannot_be_read_give_the_reason),
     };
 

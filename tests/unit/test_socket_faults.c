@@ -501,6 +501,10 @@ static void a_file_that_does_not_come_or_is_another_jobs_is_said(void **state)
     run_with_root(root, "1", RCX_ERR_TIMEOUT, "the file is of another job");
     assert_int_equal(0, chmod(path, 0666));
     run_with_root(root, "1", RCX_ERR_TIMEOUT, "this user alone can write");
+    if (geteuid() == 0) { /* only root can make another user's file */
+        assert_int_equal(0, chown(path, 65533, 65533));
+        run_with_root(root, "1", RCX_ERR_TIMEOUT, "it belongs to user 65533");
+    }
     unlink(path);
     assert_int_equal(0, symlink("/etc/passwd", path));
     run_with_root(root, "1", RCX_ERR_TIMEOUT, "it is a link");

@@ -162,7 +162,10 @@ static void print_rules(FILE *to, const char *prefix,
 
 static bool fails(const char *path)
 {
-    fprintf(stderr, "rcx_tune: %s: %s\n", path, strerror(errno));
+    char why[RCX_FILE_WHY];
+
+    rcx_file_why(path, errno, why, sizeof why);
+    fprintf(stderr, "rcx_tune: %s: %s\n", path, why);
     return false;
 }
 

@@ -210,7 +210,7 @@ rcx_status_t rcx_profile_print(const struct rcx_profile_table *table,
                                const struct rcx_log *log, const char *path)
 {
     const bool to_log = strcmp(path, "1") == 0;
-    char young[YOUNG];
+    char young[YOUNG], why[RCX_FILE_WHY];
     struct sink sink = {.log = {.level = RCX_LOG_INFO, /* it was asked for */
                                 .rank = log->rank,
                                 .fn = log->fn,
@@ -224,9 +224,10 @@ rcx_status_t rcx_profile_print(const struct rcx_profile_table *table,
         say_table(&sink, table);
     if (to_log || (sink.file && rcx_file_end(sink.file, young, path)))
         return RCX_OK;
+    rcx_file_why(path, errno, why, sizeof why);
     return rcx_fail(log, RCX_ERR_ARG,
                     "RCX_PROFILE=%s: the profile cannot be written there: %s",
-                    path, strerror(errno));
+                    path, why);
 }
 
 /* ---- The end of a context ------------------------------------------------ */

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -97,13 +98,19 @@ ssize_t rcx_file_read(const char *path, char *text, size_t bytes)
 
 /* ---- New files ----------------------------------------------------------- */
 
-FILE *rcx_file_begin(const char *path, char young[], size_t bytes)
+static bool name_young(const char *path, char young[], size_t bytes)
 {
     const int length = snprintf(young, bytes, "%s.new.%d", path, (int)gettid());
+
+    return length >= 0 && (size_t)length < bytes;
+}
+
+FILE *rcx_file_begin(const char *path, char young[], size_t bytes)
+{
     FILE *file;
     int fd;
 
-    if (length < 0 || (size_t)length >= bytes) {
+    if (!name_young(path, young, bytes)) {
         errno = ENAMETOOLONG;
         return NULL;
     }
@@ -198,4 +205,24 @@ bool rcx_file_write(const char *path, const char *text, size_t bytes)
         return false;
     fwrite(text, 1, bytes, file);
     return rcx_file_end(file, young, path);
+}
+
+/* ---- Reasons ------------------------------------------------------------- */
+
+void rcx_file_why(const char *path, int error, char *text, size_t bytes)
+{
+    char young[4096];
+    struct stat s;
+
+    /* of the rename, or of the creation */
+    if (error == EEXIST && name_young(path, young, sizeof young))
+        path = young;
+    if ((error == EPERM || error == EEXIST) && lstat(path, &s) == 0 &&
+        s.st_uid != geteuid())
+        snprintf(text, bytes,
+                 "%s belongs to user %u, and nobody else can replace it in "
+                 "this folder",
+                 path, (unsigned)s.st_uid);
+    else
+        snprintf(text, bytes, "%s", strerror(error));
 }

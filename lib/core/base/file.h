@@ -3,6 +3,7 @@
  * Files that a user or a variable names, in folders that other users may write
  * to. None of these functions waits for another process for more than a second,
  * follows a link to a regular file, or leaves a file that other users can read.
+ * A file or link of another user is replaced, unless the folder is sticky.
  */
 #ifndef RCX_CORE_BASE_FILE_H
 #define RCX_CORE_BASE_FILE_H
@@ -30,5 +31,11 @@ bool rcx_file_end(FILE *file, const char *young, const char *path);
 /* Write text to path: to a pipe or a character device, in a second at most; or
  * as a new file that replaces what is there. False: see errno. */
 bool rcx_file_write(const char *path, const char *text, size_t bytes);
+
+enum { RCX_FILE_WHY = 512 };
+
+/* Write why a file could not be written at path: what error says, or the user
+ * whose file or link is in its place. */
+void rcx_file_why(const char *path, int error, char *text, size_t bytes);
 
 #endif

@@ -272,10 +272,13 @@ void rcx_dump_write(FILE *file, const struct rcx_dump_head *head)
 static rcx_status_t cannot_write(const struct rcx_log *log, const char *path,
                                  int error)
 {
+    char why[RCX_FILE_WHY];
+
+    rcx_file_why(path, error, why, sizeof why);
     return rcx_fail(log, RCX_ERR_ARG,
                     "path=%s: no dump can be written there: "
                     "%s",
-                    path, strerror(error));
+                    path, why);
 }
 
 rcx_status_t rcx_dump_to_path(const struct rcx_log *log, const char *path,

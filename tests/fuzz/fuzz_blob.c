@@ -31,7 +31,11 @@ enum {
     ERRORS_AT = SETTINGS_AT + SETTINGS_BYTES + 2 * (int)sizeof(uint64_t),
     NODE_AT = ERRORS_AT + 2 * (int)sizeof(uint64_t),
     PLACE_AT = NODE_AT + (int)sizeof(uint64_t),
-    SUMS_AT = PLACE_AT + 2 * (int)sizeof(uint64_t),
+    VERSION_AT = PLACE_AT + 2 * (int)sizeof(uint64_t),
+    USER_AT = VERSION_AT + (int)sizeof(uint32_t),
+    USER_SPACE_AT = USER_AT + (int)sizeof(uint32_t),
+    METHODS_AT = USER_SPACE_AT + (int)sizeof(uint64_t),
+    SUMS_AT = METHODS_AT + (int)sizeof(uint64_t),
     HEADER_BYTES = SUMS_AT + 2 * (int)sizeof(uint64_t)
 };
 
@@ -176,6 +180,10 @@ static bool is_good(const struct blob *blob)
     memcpy(&address_bytes, blob->bytes + ADDRESS_BYTES_AT,
            sizeof address_bytes);
     return memcmp(blob->bytes, own.bytes, ADDRESS_BYTES_AT) == 0 &&
+           memcmp(blob->bytes + VERSION_AT, own.bytes + VERSION_AT,
+                  sizeof(uint32_t)) == 0 &&
+           memcmp(blob->bytes + METHODS_AT, own.bytes + METHODS_AT,
+                  sizeof(uint64_t)) == 0 &&
            address_bytes == blob->count - HEADER_BYTES;
 }
 
@@ -292,6 +300,23 @@ static void check_core_map(const struct fake *fake, struct rcx_context *context)
                      (only_cpu(fake, i) == only_cpu(fake, 0)));
 }
 
+/* Whether ranks of one node have different users of one namespace. */
+static bool are_users_mixed(const struct fake *fake)
+{
+    for (int i = 0; i < fake->boot.size; i++)
+        for (int k = 0; k < i; k++) {
+            const char *a = blob_of(fake, i)->bytes;
+            const char *b = blob_of(fake, k)->bytes;
+
+            if (node_of(fake, i) == node_of(fake, k) &&
+                memcmp(a + USER_AT, b + USER_AT, sizeof(uint32_t)) != 0 &&
+                memcmp(a + USER_SPACE_AT, b + USER_SPACE_AT,
+                       sizeof(uint64_t)) == 0)
+                return true;
+        }
+    return false;
+}
+
 /* Malformed blobs are logged by this rank. Settings that differ or are invalid
  * are logged by rank 0, which is another rank. */
 static void check_settings(struct fake *fake, struct rcx_context *context)
@@ -315,6 +340,8 @@ static void check_settings(struct fake *fake, struct rcx_context *context)
             memcmp(blob->bytes + ERRORS_AT, none, sizeof none) != 0)
             expected = RCX_ERR_CONFIG;
     }
+    if (expected == RCX_OK && are_users_mixed(fake))
+        expected = RCX_ERR_CONFIG;
     fake->errors = 0;
     fuzz_require(rcx_config_check(context) == expected);
     fuzz_require(fake->errors == errors);

@@ -10,6 +10,7 @@
  *   wait              as sum, but rank 1 prints "ready" and sleeps before it
  *                     finalizes
  *   abort             rank 1 calls rcx_abort() while others sum
+ *   users             as sum, as two users: rank 1 is another one than root
  *   port              print a port that is free
  */
 #include <arpa/inet.h>
@@ -59,6 +60,15 @@ static int run_sum(int n)
     if (me.rank == 0)
         printf("%d ranks\n", me.size);
     return 0;
+}
+
+static int run_users(void)
+{
+    const char *rank = getenv("RCX_RANK");
+
+    if (rank && *rank == '1' && setresuid(65533, 65533, 65533) != 0)
+        rank_fail("setresuid");
+    return run_sum(1);
 }
 
 /* ---- Ids over pipes ------------------------------------------------------ */
@@ -262,6 +272,8 @@ int main(int argc, char **argv)
 
     if (strcmp(what, "sum") == 0)
         return run_sum(n);
+    if (strcmp(what, "users") == 0)
+        return run_users();
     if (strcmp(what, "pipe") == 0 && n >= 1 && n <= MOST)
         return run_pipe(n, argc > 3 ? argv[3] : NULL);
     if (strcmp(what, "again") == 0 && argc > 3 && n >= 1 && n <= MOST)

@@ -203,6 +203,15 @@ ok $? "RCX_SIZE without RCX_ROOT is no job of singletons"
 run $ERR_CONFIG env RCX_ROOT=127.0.0.1:"$port" "$main" sum && says 1 'needs RCX_RANK and RCX_SIZE'
 ok $? "RCX_ROOT without a rank is an error"
 
+if [ "$(id -u)" -eq 0 ]; then
+    ranks 3 env RCX_ROOT=127.0.0.1:"$port" "$main" users
+    [ "${codes[*]}" = "4 4 4" ] && says 1 '^rcx error: ' \
+        && says 1 'ranks 0 and 1 share a node and belong to users 0 and 65533'
+    ok $? "ranks of two users on a node are an error on all"
+else
+    skip "only root can be another user" "ranks of two users on a node are an error on all"
+fi
+
 ranks 3 env RCX_ROOT=file:"$scratch/root" RCX_TIMEOUT=2s "$main" abort
 [ "${codes[*]}" = "3 134 3" ]
 ok $? "rcx_abort ends its process, and the others find out by their deadlines"

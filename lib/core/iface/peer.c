@@ -8,13 +8,15 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/hash.h"
 #include "core/base/host.h"
+#include "core/sched/method.h"
 
 /* A header with another number of settings is another version. */
-enum { WIRE_VERSION = 13 << 8 | RCX_PEER_SETTINGS };
+enum { WIRE_VERSION = 14 << 8 | RCX_PEER_SETTINGS };
 
 static uint64_t sum_of(const void *bytes, size_t n)
 {
@@ -38,7 +40,15 @@ static uint64_t sum_of_header(const struct rcx_peer_header *h)
 
 void rcx_peer_header_init(struct rcx_peer_header *h)
 {
-    *h = (struct rcx_peer_header){.magic = "RCX", .wire_version = WIRE_VERSION};
+    struct stat s;
+
+    *h = (struct rcx_peer_header){.magic = "RCX",
+                                  .wire_version = WIRE_VERSION,
+                                  .user = geteuid(),
+                                  .methods = rcx_method_sources,
+                                  .version = RCX_PEER_VERSION};
+    if (stat("/proc/self/ns/user", &s) == 0)
+        h->user_space = s.st_ino;
     gethostname(h->host, sizeof h->host - 1);
     rcx_kernel_id(h->boot_id, sizeof h->boot_id);
 }
@@ -61,6 +71,25 @@ static rcx_status_t report_damage(const struct rcx_log *log, int rank)
                     "the address that rank %d published arrived corrupt "
                     "(checksum differs): check the bootstrap",
                     rank);
+}
+
+/* Ranks with other prices or algorithms would wait for each other. */
+static rcx_status_t check_library(const struct rcx_log *log, int rank,
+                                  const struct rcx_peer_header *h)
+{
+    const unsigned v = h->version;
+
+    if (h->version != RCX_PEER_VERSION)
+        return rcx_fail(log, RCX_ERR_LAUNCH,
+                        "rank %d has RCX %u.%u.%u, this rank %s: all ranks "
+                        "need the same library",
+                        rank, v >> 20, v >> 10 & 1023, v & 1023, rcx_version());
+    if (h->methods != rcx_method_sources)
+        return rcx_fail(log, RCX_ERR_LAUNCH,
+                        "rank %d has another build of RCX %s, with other "
+                        "algorithms or prices: all ranks need the same library",
+                        rank, rcx_version());
+    return RCX_OK;
 }
 
 rcx_status_t rcx_peer_lookup(struct rcx_boot *boot, const struct rcx_log *log,
@@ -87,8 +116,10 @@ rcx_status_t rcx_peer_lookup(struct rcx_boot *boot, const struct rcx_log *log,
                         rank, h->wire_version, WIRE_VERSION);
     if (h->sum != sum_of_header(h))
         return report_damage(log, rank);
-    *address_p = (const char *)blob + sizeof *h;
-    return RCX_OK;
+    status = check_library(log, rank, h);
+    if (status == RCX_OK)
+        *address_p = (const char *)blob + sizeof *h;
+    return status;
 }
 
 rcx_status_t rcx_peer_address(struct rcx_boot *boot, const struct rcx_log *log,

@@ -18,7 +18,9 @@
 enum {
     RCX_PEER_TEXT = 64,
     RCX_PEER_SETTINGS = RCX_COLL_COUNT + 6,
-    RCX_PEER_LINES = 2
+    RCX_PEER_LINES = 2,
+    RCX_PEER_VERSION =
+        RCX_VERSION_MAJOR << 20 | RCX_VERSION_MINOR << 10 | RCX_VERSION_PATCH
 };
 
 /* The layout on the wire. A change needs another wire version. */
@@ -37,11 +39,15 @@ struct rcx_peer_header {
     uint64_t node;                  /* equal for ranks that share memory */
     struct rcx_place place;         /* within the machine */
     uint32_t job;         /* of rank 0: number of the job in status pages */
+    uint32_t version;     /* RCX_PEER_VERSION */
+    uint32_t user;        /* the effective user, in its namespace of users */
+    uint64_t user_space;  /* that namespace */
+    uint64_t methods;     /* rcx_method_sources */
     uint64_t address_sum; /* checksum of the address */
     uint64_t sum;         /* checksum of the header, up to here */
 };
 
-/* Fill in magic, wire version, host and boot_id; all else is 0. */
+/* Fill in what describes the library, the host and the user; all else is 0. */
 void rcx_peer_header_init(struct rcx_peer_header *h);
 
 /* Write the checksums of a blob that is bytes long. A blob shorter than a
@@ -51,7 +57,7 @@ void rcx_peer_seal(void *blob, size_t bytes);
 /*
  * Copy the header that rank has published, and point to the address behind it,
  * which stays valid until boot is closed. RCX_ERR_LAUNCH, logged: it is too
- * short, of another wire version, or altered. Does not check the address's own
+ * short, of another library, or altered. Does not check the address's own
  * checksum.
  */
 rcx_status_t rcx_peer_lookup(struct rcx_boot *boot, const struct rcx_log *log,

@@ -9,6 +9,10 @@
 #include "core/base/suggest.h"
 #include "core/sched/algo.h"
 
+/* A hash of the sources of all that chooses and builds schedules: algorithms,
+ * prices, rules. Equal in ranks that choose the same methods. */
+extern const uint64_t rcx_method_sources;
+
 enum { RCX_WINDOW_MAX = 8 }; /* segments in flight; a power of two */
 enum { RCX_LEVEL_ANY = -1 };
 

@@ -129,6 +129,8 @@ struct place {
     uint64_t node;
     int64_t cpu; /* the only one where it may run, or UNBOUND */
     struct rcx_place within;
+    uint32_t user;
+    uint64_t user_space;
 };
 
 /* What the leader of a node sends to its other ranks. */
@@ -184,8 +186,12 @@ static void compare_with(struct check *s, int rank, bool is_lower,
     if (h->ahead < s->found.ahead)
         s->found.ahead = h->ahead;
     if (s->node_summary)
-        s->node_summary->places[rank] = (struct place){
-            .node = h->node, .cpu = only_cpu(&h->cpus), .within = h->place};
+        s->node_summary->places[rank] =
+            (struct place){.node = h->node,
+                           .cpu = only_cpu(&h->cpus),
+                           .within = h->place,
+                           .user = h->user,
+                           .user_space = h->user_space};
     if (strncmp(h->boot_id, s->me.boot_id, RCX_PEER_TEXT) == 0) {
         s->found.ranks++;
         CPU_OR(&s->found.cpus, &s->found.cpus, &h->cpus);
@@ -365,6 +371,43 @@ static rcx_status_t map_places(struct rcx_context *context,
                            "no memory for a map of nodes");
 }
 
+/* ---- Users --------------------------------------------------------------- */
+
+/* Whether two ranks of a node belong to different users, so that they cannot
+ * share memory. Numbers of other namespaces or nodes cannot be compared. */
+static bool differ_in_user(const struct place *a, const struct place *b)
+{
+    return a->user != b->user && a->user_space == b->user_space &&
+           a->node == b->node;
+}
+
+/* All ranks come to the same result, and rank 0 logs it. */
+static rcx_status_t check_users(const struct rcx_context *context,
+                                const struct place places[])
+{
+    const int size = context->boot->size;
+    bool differ = false;
+
+    for (int i = 1; i < size; i++)
+        differ |= places[i].user != places[0].user;
+    for (int b = 1; b < size && differ; b++) {
+        int a = 0;
+
+        while (a < b && !differ_in_user(&places[a], &places[b]))
+            a++;
+        if (a == b)
+            continue;
+        rcx_log_line(
+            &context->log,
+            context->boot->rank == 0 ? RCX_LOG_ERROR : RCX_LOG_INFO,
+            "ranks %d and %d share a node and belong to users %u and %u: a job "
+            "is the processes of one user",
+            a, b, (unsigned)places[a].user, (unsigned)places[b].user);
+        return RCX_ERR_CONFIG;
+    }
+    return RCX_OK;
+}
+
 rcx_status_t rcx_config_check(struct rcx_context *context)
 {
     const struct rcx_boot *boot = context->boot;
@@ -394,6 +437,8 @@ rcx_status_t rcx_config_check(struct rcx_context *context)
         note_machine(context, &s);
         status = report(context, &s);
     }
+    if (status == RCX_OK)
+        status = check_users(context, s.node_summary->places);
     if (status == RCX_OK)
         status = map_places(context, s.node_summary->places);
     rcx_heap_free(&context->heap, s.node_summary);

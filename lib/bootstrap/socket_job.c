@@ -74,6 +74,17 @@ static bool parse_int(const char *text, int *number_p)
     return *end == '\0' && end != text && number >= 0 && number <= INT_MAX;
 }
 
+/* How many letters of a root may be printed: none of its secret. */
+static int shown(const char *root)
+{
+    enum { SHOWN = 200, SHOWN_OF_ID = 5 }; /* "rcx1:"; a secret follows */
+    const size_t letters = strcspn(root, "?");
+
+    return strncmp(root, "rcx1:", SHOWN_OF_ID) == 0 ? SHOWN_OF_ID
+           : letters < SHOWN                        ? (int)letters
+                                                    : SHOWN;
+}
+
 /* ---- Rank and size ------------------------------------------------------- */
 
 static rcx_status_t no_pair(const struct rcx_log *log, const char *cause)
@@ -83,9 +94,9 @@ static rcx_status_t no_pair(const struct rcx_log *log, const char *cause)
                         "RCX_RANK=%s, and RCX_SIZE is not set",
                         value_of("RCX_RANK"));
     return rcx_fail(log, RCX_ERR_CONFIG,
-                    "%s=%s needs RCX_RANK and RCX_SIZE, as no launcher has set "
-                    "a rank",
-                    cause, value_of(cause));
+                    "%s=%.*s needs RCX_RANK and RCX_SIZE, as no launcher has "
+                    "set a rank",
+                    cause, shown(value_of(cause)), value_of(cause));
 }
 
 static rcx_status_t read_pair(const struct rcx_log *log, const char *cause,
@@ -181,7 +192,6 @@ static void describe_root(struct rcx_socket_job *job)
 static rcx_status_t check_root(const struct rcx_log *log, const char *name,
                                const char *text, struct rcx_socket_job *job)
 {
-    enum { SHOWN = 200, SHOWN_OF_ID = 5 }; /* "rcx1:"; a secret follows */
     const struct rcx_socket_root *root = &job->root;
 
     if (!rcx_socket_root_parse(text, &job->root) ||
@@ -190,7 +200,7 @@ static rcx_status_t check_root(const struct rcx_log *log, const char *name,
             log, strcmp(name, "RCX_ROOT") == 0 ? RCX_ERR_CONFIG : RCX_ERR_ARG,
             "%s=%.*s: valid is HOST:PORT, [IPV6]:PORT, "
             "file:/PATH, or the text of an id",
-            name, root->by == RCX_SOCKET_BY_ID ? SHOWN_OF_ID : SHOWN, text);
+            name, shown(text), text);
     return RCX_OK;
 }
 

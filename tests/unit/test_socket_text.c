@@ -424,6 +424,26 @@ static void wrong_variables_are_errors_that_name_them(void **state)
     assert_refused("RCX_ROOT=80 RCX_RANK=0 RCX_SIZE=2", config, "RCX_ROOT");
 }
 
+/* Of texts that are wrong, or lack a rank. */
+static void no_line_holds_a_secret(void **state)
+{
+    static const char *const environments[] = {
+        "RCX_ROOT=rcx1:5ec2e700000000000000000000000000:1.3.0:9:127.0.0.1",
+        "RCX_ROOT=rcx1:5ec2e7 RCX_RANK=0 RCX_SIZE=1",
+        "RCX_ROOT=file:/there?5ec2e700000000000000000000000000",
+        "RCX_ROOT=file:there?5ec2e700000000000000000000000000 RCX_RANK=0 "
+        "RCX_SIZE=1"};
+    struct rcx_socket_job job;
+    struct side side;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof environments / sizeof *environments; i++) {
+        assert_int_equal(RCX_ERR_CONFIG, find_in(environments[i], &job, &side));
+        assert_int_equal(1, side.lines.count);
+        assert_null(strstr(side.lines.last, "5ec2e7"));
+    }
+}
+
 static void other_bootstraps_are_left_alone(void **state)
 {
     const rcx_status_t not_mine = RCX_ERR_UNSUPPORTED;
@@ -508,6 +528,7 @@ int main(void)
         cmocka_unit_test(wrong_parameters_are_errors_that_name_them),
         cmocka_unit_test(rank_and_size_are_those_of_the_innermost_launcher),
         cmocka_unit_test(wrong_variables_are_errors_that_name_them),
+        cmocka_unit_test(no_line_holds_a_secret),
         cmocka_unit_test(other_bootstraps_are_left_alone),
         cmocka_unit_test(keys_differ_by_secret_and_job_of_the_launcher),
         cmocka_unit_test(torchruns_ports_follow_that_of_its_store),

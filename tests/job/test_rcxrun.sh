@@ -163,6 +163,16 @@ run 2 "$rcxrun" && says "no program given" || bad=1
 [ $bad -eq 0 ] && no_files
 ok $? "wrong options give 2 and a message"
 
+here=0
+for options in "-H a,b -n 2" "-Ha" "--host a" "--host=a" "--hostfile f" "-host a" "-hostfile f" "--machinefile f"; do
+    # shellcheck disable=SC2086 # options are words
+    run 2 "$rcxrun" $options true && says "^rcxrun: -.*this machine only; .*srun, mpirun .*RCX_ROOT" || here=1
+done
+[ $here -eq 0 ]
+ok $? "options for other machines give 2, and name what starts ranks there"
+TMPDIR=/nonexistent run 1 "$rcxrun" true && says "cannot make the folder /nonexistent/rcxrun.* (TMPDIR)$"
+ok $? "a TMPDIR that does not exist is named"
+
 run 0 "$rcxrun" --help && grep -q "^Usage: rcxrun" "$out" && run 0 "$rcxrun" --version && grep -qx "rcxrun (RCX) $version" "$out"
 ok $? "--help and --version work"
 run 0 sh -c 'ulimit -Ss 128; "$1" -n 2 sh -c "ulimit -Ss"' sh "$rcxrun" && [ "$(sort -u "$out")" = 128 ]

@@ -321,7 +321,8 @@ const char *rcxrun_cleanup_begin(int size)
         base = "/tmp";
     snprintf(folder, sizeof folder, "%s/rcxrun.XXXXXX", base);
     if (!mkdtemp(folder))
-        rcxrun_die("cannot make the folder %s: %s", folder, strerror(errno));
+        rcxrun_die("cannot make the folder %s: %s%s", folder, strerror(errno),
+                   base && *base ? " (TMPDIR)" : "");
     for_children(note_other, &record->n_others);
     start_watcher();
     /* From here on orphaned descendants of ranks become children of rcxrun. */

@@ -56,6 +56,18 @@ static void bad_usage(const char *format, ...)
     exit(RCXRUN_EXIT_USAGE);
 }
 
+/* Options by which other launchers are told of machines. */
+static void only_here(const char *option) __attribute__((noreturn));
+
+static void only_here(const char *option)
+{
+    rcxrun_warn("%s: rcxrun starts ranks on this machine only; for several "
+                "machines use srun, mpirun or prterun, or start each rank with "
+                "RCX_ROOT=HOST:PORT, RCX_RANK and RCX_SIZE",
+                option);
+    exit(RCXRUN_EXIT_USAGE);
+}
+
 static int parse_int(const char *option, const char *text, int max)
 {
     char *end;
@@ -105,7 +117,7 @@ static const char *size_of(char **argv)
 
 static void parse(int argc, char **argv, struct rcxrun_options *options)
 {
-    enum { NODES = 256 };
+    enum { NODES = 256, HOSTS };
     static const struct option names[] = {
         {"np", required_argument, NULL, 'n'},
         {"nodes", required_argument, NULL, NODES},
@@ -116,12 +128,16 @@ static void parse(int argc, char **argv, struct rcxrun_options *options)
         {"timeout", required_argument, NULL, 't'},
         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'V'},
+        {"host", optional_argument, NULL, HOSTS},
+        {"hosts", optional_argument, NULL, HOSTS},
+        {"hostfile", optional_argument, NULL, HOSTS},
+        {"machinefile", optional_argument, NULL, HOSTS},
         {NULL, 0, NULL, 0},
     };
     int c;
 
     /* "+": stop at the program, whose options are not rcxrun's. */
-    while ((c = getopt_long(argc, argv, "+n:pbkt:x:hV", names, NULL)) != -1) {
+    while ((c = getopt_long(argc, argv, "+n:pbkt:x:hVH", names, NULL)) != -1) {
         switch (c) {
         case 'n':
             options->size = parse_int("-n", size_of(argv), RCXRUN_MAX_RANKS);
@@ -134,7 +150,13 @@ static void parse(int argc, char **argv, struct rcxrun_options *options)
         case 'k': options->keep_going = true; break;
         case 't': options->timeout_s = parse_seconds(optarg); break;
         case 'x': parse_variable(optarg); break;
-        case 'h': fputs(usage, stdout); exit(0);
+        case 'H': only_here("-H");
+        case HOSTS: only_here(argv[optind - 1]);
+        case 'h':
+            if (argv[optind] && strncmp(argv[optind], "-host", 5) == 0)
+                only_here(argv[optind]); /* mpirun's -host and -hostfile */
+            fputs(usage, stdout);
+            exit(0);
         case 'V': puts("rcxrun (RCX) " RCXRUN_VERSION); exit(0);
         default: fputs("Try rcxrun --help.\n", stderr); exit(RCXRUN_EXIT_USAGE);
         }

@@ -89,10 +89,16 @@ static int shown(const char *root)
 
 static rcx_status_t no_pair(const struct rcx_log *log, const char *cause)
 {
-    if (value_of("RCX_RANK"))
-        return rcx_fail(log, RCX_ERR_CONFIG,
-                        "RCX_RANK=%s, and RCX_SIZE is not set",
-                        value_of("RCX_RANK"));
+    for (size_t i = 0; i < LENGTH(pairs); i++) {
+        const char *rank = value_of(pairs[i].rank);
+        const char *size = value_of(pairs[i].size);
+
+        if (!rank != !size)
+            return rcx_fail(log, RCX_ERR_CONFIG, "%s=%s, and %s is not set",
+                            rank ? pairs[i].rank : pairs[i].size,
+                            rank ? rank : size,
+                            rank ? pairs[i].size : pairs[i].rank);
+    }
     return rcx_fail(log, RCX_ERR_CONFIG,
                     "%s=%.*s needs RCX_RANK and RCX_SIZE, as no launcher has "
                     "set a rank",

@@ -202,6 +202,12 @@ run $ERR_LAUNCH env RCX_SIZE=2 "$main" sum && says 1 'RCX_SIZE=2 .*set RCX_ROOT'
 ok $? "RCX_SIZE without RCX_ROOT is no job of singletons"
 run $ERR_CONFIG env RCX_ROOT=127.0.0.1:"$port" "$main" sum && says 1 'needs RCX_RANK and RCX_SIZE'
 ok $? "RCX_ROOT without a rank is an error"
+half() { # SET MISSING
+    run $ERR_CONFIG env "$1" RCX_ROOT=127.0.0.1:"$port" "$main" sum && says 1 "$1, and $2 is not set$"
+}
+half JOB_COMPLETION_INDEX=0 RCX_SIZE && half RCX_RANK=0 RCX_SIZE && half RCX_SIZE=2 RCX_RANK \
+    && half PMI_RANK=0 PMI_SIZE && half RANK=0 WORLD_SIZE
+ok $? "a rank without a size names the variable that is missing, and the reverse"
 
 if [ "$(id -u)" -eq 0 ]; then
     ranks 3 env RCX_ROOT=127.0.0.1:"$port" "$main" users

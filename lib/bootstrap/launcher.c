@@ -22,6 +22,8 @@ static const char uri_prefix[] = "PMIX_SERVER_URI";
 static const char *const size_variables[] = {
     "RCX_SIZE", "PMI_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE"};
 
+enum { NAME_BYTES = 16 }; /* of a process */
+
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
 static const char *value_of(const char *name)
@@ -102,6 +104,54 @@ rcx_status_t rcx_launcher_check_alone(const struct rcx_boot_args *args,
                     "PMIx, or RCX_ALLOW_SINGLETON=1 to let each process run "
                     "alone",
                     text, reason);
+}
+
+/* Read name and parent of a process. False: it is not known. */
+static bool read_process(pid_t pid, char name[NAME_BYTES], pid_t *parent_p)
+{
+    char path[32], line[128] = "";
+    const char *end;
+    FILE *file;
+    int parent;
+
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    file = fopen(path, "re");
+    if (!file)
+        return false;
+    end = fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
+    fclose(file);
+    if (!end || sscanf(line, "%*d (%15[^)])", name) != 1 ||
+        sscanf(end, ") %*c %d", &parent) != 1)
+        return false;
+    *parent_p = (pid_t)parent;
+    return true;
+}
+
+/* The process rcxrun that has started this one, or a process above it; 0: none
+ * is known. */
+static pid_t find_rcxrun(void)
+{
+    pid_t pid = getppid(), parent;
+    char name[NAME_BYTES];
+
+    while (pid > 1 && read_process(pid, name, &parent)) {
+        if (strcmp(name, "rcxrun") == 0)
+            return pid;
+        pid = parent;
+    }
+    return 0;
+}
+
+void rcx_launcher_warn_alone(const struct rcx_boot_args *args)
+{
+    const pid_t rcxrun = args->allow_singleton ? 0 : find_rcxrun();
+
+    if (rcxrun)
+        rcx_warn(args->log,
+                 "rcxrun (process %d) has started this process, which runs "
+                 "alone: it has no PMIX_NAMESPACE, as env -i and sudo remove "
+                 "it; RCX_ALLOW_SINGLETON=1 if that is meant",
+                 (int)rcxrun);
 }
 
 static void describe_variable(const char *name,

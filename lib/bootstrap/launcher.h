@@ -22,6 +22,10 @@ bool rcx_launcher_names_pmix(void);
 rcx_status_t rcx_launcher_check_alone(const struct rcx_boot_args *args,
                                       const char *reason);
 
+/* Warn if rcxrun has started this process, whose environment names no launcher:
+ * a program between them has dropped it. */
+void rcx_launcher_warn_alone(const struct rcx_boot_args *args);
+
 enum { RCX_LAUNCHER_TEXT = 160 };
 
 /* Whether a variable hints at a launcher. Stores "NAME=value". */

@@ -284,7 +284,7 @@ static rcx_status_t taken(const struct rcx_log *log)
         log, RCX_ERR_LAUNCH,
         "process %ld is rank %s of this job already: a process that it "
         "started cannot be the same rank; to run alone, remove "
-        "PMIX_* from its environment",
+        "PMIX_* from its environment, and set RCX_ALLOW_SINGLETON=1",
         (long)process.other, getenv("PMIX_RANK"));
 }
 

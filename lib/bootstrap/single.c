@@ -39,6 +39,7 @@ static rcx_status_t open_boot(const struct rcx_boot_args *args,
     single->heap = args->heap;
     single->log = args->log;
     *boot_p = &single->base;
+    rcx_launcher_warn_alone(args);
     return RCX_OK;
 }
 

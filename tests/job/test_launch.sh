@@ -100,6 +100,18 @@ if [ -n "$rcxrun" ]; then
         'for v in ${!PMIX_SERVER_URI@}; do export $v=nowhere; done
          exec "$0" launch' "$main" && lines 3 && says prterun
     ok $? "ranks that lost their PMIx server do not become singletons"
+
+    # alone_in RCXRUN_ARGUMENT...: two processes of rcxrun run alone, and warn
+    alone_in() {
+        run 0 "$rcxrun" -n 2 "$@" && [ "$(grep -cx '0 of 1' "$out")" -eq 2 ] \
+            && [ "$(grep -c '^rcx warning: rcxrun (process [0-9]*) has started this process, which runs alone' "$err")" -eq 2 ] \
+            && [ "$(wc -l <"$err")" -eq 2 ]
+    }
+    alone_in env -i "$main" launch && alone_in sh -c 'env -i sh -c "\"$0\" launch; true"' "$main"
+    ok $? "ranks whose environment was dropped say so"
+    run 0 "$rcxrun" -n 2 env -i RCX_ALLOW_SINGLETON=1 "$main" launch && says_nothing \
+        && [ "$(grep -cx '0 of 1' "$out")" -eq 2 ]
+    ok $? "and are silent with RCX_ALLOW_SINGLETON=1"
 fi
 
 end_tests

@@ -524,6 +524,7 @@ typedef struct rcx_params {
  * RCX_ERR_TIMEOUT not all processes came in time
  * RCX_ERR_PEER_FAILED  with an id or RCX_ROOT: another process ended meanwhile
  * RCX_ERR_EXCLUDED  on several nodes: the others take this rank for failed
+ * RCX_ERR_LIMIT   this process may open too few descriptors (ulimit -n)
  * RCX_ERR_TRANSPORT, RCX_ERR_NOMEM
  */
 RCX_API rcx_status_t rcx_init(const rcx_params_t *params,

@@ -19,6 +19,7 @@
 #include "bootstrap/pmix_describe.h"
 #include "bootstrap/pmix_fence.h"
 #include "core/base/clock.h"
+#include "core/base/descriptors.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -32,7 +33,8 @@ enum {
     NAME_LETTERS = 64,
     /* How long to wait for a blob that is missing after the fence. If contexts
      * have names, threads may create them in different orders on each rank. */
-    LOOKUP_SECONDS = 30
+    LOOKUP_SECONDS = 30,
+    DESCRIPTORS = 8 /* more than PMIx_Init opens */
 };
 
 static const uint64_t second_ns = 1000000000;
@@ -274,6 +276,11 @@ static rcx_status_t no_server(const struct rcx_boot_args *args,
     snprintf(reason, sizeof reason,
              "no PMIx server answers (PMIx_Init returned %s)",
              PMIx_Error_string(rc));
+    if (!args->allow_singleton && !rcx_has_descriptors(DESCRIPTORS))
+        return rcx_fail(args->log, RCX_ERR_LIMIT,
+                        "PMIx_Init returned %s: this process may open fewer "
+                        "than %d further descriptors (ulimit -n)",
+                        PMIx_Error_string(rc), DESCRIPTORS);
     status = rcx_launcher_check_alone(args, reason);
     return status == RCX_OK ? RCX_ERR_UNSUPPORTED : status;
 }

@@ -15,7 +15,7 @@ bound=(timeout -k 5 60) # a hang is a failure, not a wait
 # The launcher that runs this test must not affect it.
 unset "${!PMIX_@}" "${!PMI_@}" "${!SLURM_@}" "${!OMPI_@}"
 
-readonly ERR_CONFIG=4 ERR_LAUNCH=5 # the negated rcx_status_t
+readonly ERR_CONFIG=4 ERR_LAUNCH=5 ERR_LIMIT=14 # the negated rcx_status_t
 
 # says WORD...: the first error line of RCX has all words
 says() {
@@ -112,6 +112,10 @@ if [ -n "$rcxrun" ]; then
     run 0 "$rcxrun" -n 2 env -i RCX_ALLOW_SINGLETON=1 "$main" launch && says_nothing \
         && [ "$(grep -cx '0 of 1' "$out")" -eq 2 ]
     ok $? "and are silent with RCX_ALLOW_SINGLETON=1"
+    run $ERR_LIMIT "$rcxrun" -k -n 2 sh -c 'ulimit -n 8; exec "$0" launch' "$main" \
+        && [ "$(grep -c '^rcx error: .*fewer than [0-9]* further descriptors (ulimit -n)$' "$err")" -eq 2 ]
+    ok $? "too few descriptors for PMIx are named"
+
 fi
 
 end_tests

@@ -21,7 +21,7 @@ blame=$(realpath "$7")
 bound=(timeout -k 5 120) # a hang is a failure, not a wait
 unset "${!UCX_@}"
 
-readonly ERR_UNSUPPORTED=3 ERR_CONFIG=4 ERR_LAUNCH=5 ERR_TRANSPORT=6 # the negated rcx_status_t
+readonly ERR_UNSUPPORTED=3 ERR_CONFIG=4 ERR_LAUNCH=5 ERR_TRANSPORT=6 ERR_LIMIT=14 # the negated rcx_status_t
 
 # skip REASON SENTENCE
 skip() {
@@ -338,6 +338,29 @@ ok $? "a peer that one liveness probe misses has not failed"
 run 137 "${launch[@]}" -k -n 2 -x RCX_TIMEOUT=1s env LD_PRELOAD="$fabric" FABRIC=dies \
     FABRIC_VICTIM="$scratch/victim" "$blame" mapped
 ok $? "a peer that is killed while its memory is mapped is named, and no other rank crashes"
+
+opens_not() { # STATUS PATTERN COMMAND...: both ranks fail, and say this
+    run "$1" "${launch[@]}" --keep-going -n 2 "${@:3}" && says 2 "^rcx error: .*$2"
+}
+opens_not $ERR_TRANSPORT 'ucp_init (with RCX_UCX_TLS=nosuch): ' -x RCX_UCX_TLS=nosuch "$main" launch \
+    && opens_not $ERR_TRANSPORT 'ucp_init (with UCX_TLS=nosuch, RCX_UCX_NET_DEVICES=lo): ' \
+        -x UCX_TLS=nosuch -x RCX_UCX_NET_DEVICES=lo "$main" launch
+ok $? "a setting by which UCX finds no transport is named"
+# shellcheck disable=SC2016  # the ranks' shell expands them
+opens_not $ERR_LIMIT 'fewer than [0-9]* further descriptors (ulimit -n), which UCX may need$' \
+    sh -c 'ulimit -n 18; exec "$@"' sh "$main" launch
+ok $? "too few descriptors for UCX are named"
+# shellcheck disable=SC2016  # sh -c expands them
+no_shm=(unshare --mount sh -c 'mkdir "$0" && mount -t tmpfs dev "$0" && for f in null zero urandom random; do
+    touch "$0/$f" && mount --bind "/dev/$f" "$0/$f" || exit; done && mount --rbind "$0" /dev && exec "$@"' "$scratch/dev")
+if "${no_shm[@]}" true 2>"$err"; then
+    rmdir "$scratch/dev"
+    run 0 "${no_shm[@]}" "$rcxrun" -n 2 "$main" launch && says 1 '^rcx ' \
+        && says 1 '^rcx warning: \[0\] /dev/shm: No such file or directory; UCX uses System V' && says 0 'available, please'
+    ok $? "/dev/shm that does not exist is named, and no other cause"
+else
+    skip "no mounts of one's own" "/dev/shm that does not exist is named"
+fi
 
 # a machine with an RDMA device, simulated by its /sys
 with_rdma=(unshare --mount sh -c 'mkdir -p "$0/net" "$0/infiniband/mlx5_0" &&

@@ -2,11 +2,13 @@
 /* UCX settings that RCX changes unless the user has set them. */
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <ucp/api/ucp.h>
 #include <unistd.h>
 
+#include "core/base/descriptors.h"
 #include "core/iface/peer.h"
 #include "transport/node/caps.h"
 #include "transport/node/network.h"
@@ -39,16 +41,27 @@ static const char *rendezvous_threshold(const struct rcx_node *node, int ranks)
     return node->cma_pays && !is_crowded ? "16K" : "512K";
 }
 
-/* Set for RCX or for all of UCX; NULL: not set. */
-static const char *user_setting(const char *name)
+/* Find a setting for RCX or for all of UCX. Stores its variable. NULL: not
+ * set. */
+static const char *find_setting(const char *name, char variable[64])
 {
     static const char prefix[] = "RCX_";
-    char variable[64];
     const char *value;
 
-    snprintf(variable, sizeof variable, "%sUCX_%s", prefix, name);
+    snprintf(variable, 64, "%sUCX_%s", prefix, name);
     value = getenv(variable);
-    return value ? value : getenv(variable + strlen(prefix));
+    if (!value) {
+        snprintf(variable, 64, "UCX_%s", name);
+        value = getenv(variable);
+    }
+    return value;
+}
+
+static const char *user_setting(const char *name)
+{
+    char variable[64];
+
+    return find_setting(name, variable);
 }
 
 /*
@@ -115,6 +128,7 @@ static const char *excluded(const struct rcx_log *log,
                                             {"^cma", "^cma,posix"}};
     const uint64_t needed = (uint64_t)ranks * POSIX_BYTES_PER_RANK;
     const bool no_cma = rcx_node_refuses_cma(node);
+    const int missing = access(shm, F_OK) == 0 ? 0 : errno;
     const bool no_posix = node->shm_bytes < needed;
 
     if (no_cma && node->rank == node->lowest)
@@ -122,13 +136,19 @@ static const char *excluded(const struct rcx_log *log,
                  "cross-memory attach (CMA) is not used on this node: %s; "
                  "large messages are copied through shared memory",
                  node->refusal);
-    if (no_posix && node->rank == node->lowest)
+    if (missing && node->rank == node->lowest)
+        rcx_warn(log,
+                 "%s: %s; UCX uses System V shared memory instead, and logs "
+                 "errors of its own",
+                 shm, strerror(missing));
+    else if (no_posix && node->rank == node->lowest)
         rcx_warn(log,
                  "%s is too small for %d ranks: %llu bytes needed, "
                  "%llu available; UCX uses System V shared memory instead",
                  shm, ranks, (unsigned long long)needed,
                  (unsigned long long)node->shm_bytes);
-    return lists[no_cma][no_posix];
+    /* UCX warns of a transport in the list that does not exist */
+    return lists[no_cma][no_posix && !missing];
 }
 
 /*
@@ -332,4 +352,53 @@ void rcx_ucp_print_ended(struct rcx_boot *boot, const struct rcx_log *log,
     rcx_peer_host(boot, log, peer, host, sizeof host);
     snprintf(text, bytes, "process %ld on %s, which was rank %d, has ended",
              (long)pid, host, peer);
+}
+
+/* ---- Errors -------------------------------------------------------------- */
+
+rcx_status_t rcx_ucp_check_descriptors(const struct rcx_log *log)
+{
+    enum { LEAST = 16 }; /* those that a worker opens */
+
+    return rcx_has_descriptors(LEAST)
+               ? RCX_OK
+               : rcx_fail(log, RCX_ERR_LIMIT,
+                          "this process may open fewer than %d further "
+                          "descriptors (ulimit -n), which UCX may need",
+                          LEAST);
+}
+
+/* Store the settings by which the user has chosen transports and devices, such
+ * as "RCX_UCX_TLS=tcp". False: none. */
+static bool print_choice(char *text, size_t bytes)
+{
+    static const char *const names[] = {"TLS", "NET_DEVICES", "SHM_DEVICES"};
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < sizeof names / sizeof *names && used < bytes; i++) {
+        char variable[64];
+        const char *value = find_setting(names[i], variable);
+
+        if (value)
+            used += (size_t)snprintf(text + used, bytes - used, "%s%s=%.64s",
+                                     used ? ", " : "", variable, value);
+    }
+    return used > 0;
+}
+
+rcx_status_t rcx_ucp_fail_to_open(const struct rcx_log *log, const char *call,
+                                  int status)
+{
+    char choice[256], hint[sizeof choice + 16];
+
+    if (print_choice(choice, sizeof choice))
+        snprintf(hint, sizeof hint, "with %s", choice);
+    else
+        snprintf(hint, sizeof hint,
+                 "if a network or shared memory cannot be opened, set "
+                 "RCX_UCX_TLS=tcp,self");
+    return rcx_fail(
+        log, status == UCS_ERR_NO_MEMORY ? RCX_ERR_NOMEM : RCX_ERR_TRANSPORT,
+        "%s (%s): %s", call, hint, ucs_status_string((ucs_status_t)status));
 }

@@ -16,6 +16,16 @@ rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
                             struct ucp_config *config, struct rcx_node *node,
                             size_t *ack_bytes_p);
 
+/* Whether this process may open as many descriptors as UCX needs. UCX 1.13 ends
+ * the process, or does not tell the cause, if it lacks some. RCX_ERR_LIMIT,
+ * logged. */
+rcx_status_t rcx_ucp_check_descriptors(const struct rcx_log *log);
+
+/* A call that opens UCX has failed with a ucs_status_t: log it, with the likely
+ * cause. */
+rcx_status_t rcx_ucp_fail_to_open(const struct rcx_log *log, const char *call,
+                                  int status);
+
 /* Store the text for a peer that no transport leads to. */
 void rcx_ucp_print_lost(struct rcx_boot *boot, const struct rcx_log *log,
                         int peer, const char *why, char *text, size_t bytes);

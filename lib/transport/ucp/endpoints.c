@@ -3,12 +3,11 @@
  * Endpoints, one for each peer, created at first use; and the errors of peers
  * and messages.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/base/descriptors.h"
 #include "core/iface/peer.h"
 #include "transport/ucp/adjust.h"
 #include "transport/ucp/worker.h"
@@ -17,26 +16,6 @@
 
 /* A connection maps the peer's shared memory: 5 MB (adjust.c). */
 enum { FDS_OF_A_CONNECTION = 8, BYTES_OF_A_CONNECTION = 8 << 20 };
-
-/* Whether this process may open n more descriptors. */
-static bool has_descriptors(int n)
-{
-    int fds[FDS_OF_A_CONNECTION], opened = 0;
-    bool has = true;
-
-    while (opened < n && has) {
-        const int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-
-        if (fd < 0 && errno != EMFILE && errno != ENFILE)
-            break;
-        has = fd >= 0;
-        if (has)
-            fds[opened++] = fd;
-    }
-    while (opened > 0)
-        close(fds[--opened]);
-    return has;
-}
 
 /* Whether this process may allocate more. Not by malloc(), which would raise
  * its mmap threshold for the whole process. */
@@ -69,7 +48,7 @@ static rcx_status_t own_lack(struct ucp *u, ucs_status_t status)
 {
     if (status == UCS_ERR_NO_MEMORY || !has_memory())
         return lack_memory(u);
-    return has_descriptors(1) ? RCX_OK : lack_descriptors(u);
+    return rcx_has_descriptors(1) ? RCX_OK : lack_descriptors(u);
 }
 
 /* How sends end whose endpoint has failed: UCX cancels those behind the first.
@@ -113,7 +92,7 @@ static void peer_failed(void *arg, ucp_ep_h endpoint, ucs_status_t status)
         if (u->endpoints[i] != endpoint)
             continue;
         u->ep_status[i] = (signed char)status;
-        if (u->base.failed_peers && has_memory() && has_descriptors(1))
+        if (u->base.failed_peers && has_memory() && rcx_has_descriptors(1))
             rcx_transport_peer_failed(&u->base, i);
     }
 }
@@ -198,7 +177,7 @@ rcx_status_t rcx_ucp_connect(struct ucp *u, int peer,
 {
     ucs_status_t ucs;
 
-    if (!has_descriptors(FDS_OF_A_CONNECTION))
+    if (!rcx_has_descriptors(FDS_OF_A_CONNECTION))
         return lack_descriptors(u);
     if (!has_memory())
         return lack_memory(u);

@@ -143,7 +143,8 @@ static rcx_status_t open_context(struct ucp *u,
     if (status == RCX_OK)
         ucs = ucp_init(&params, config, &u->context);
     ucp_config_release(config);
-    return ucs == UCS_OK ? status : fail(u, "ucp_init", ucs);
+    return ucs == UCS_OK ? status
+                         : rcx_ucp_fail_to_open(u->log, "ucp_init", ucs);
 }
 
 static rcx_status_t open_worker(struct ucp *u)
@@ -158,11 +159,7 @@ static rcx_status_t open_worker(struct ucp *u)
     ucs_status_t status = ucp_worker_create(u->context, &params, &u->worker);
 
     if (status != UCS_OK)
-        return fail(
-            u,
-            "ucp_worker_create (if a network or shared memory cannot be "
-            "opened, set RCX_UCX_TLS=tcp,self)",
-            status);
+        return rcx_ucp_fail_to_open(u->log, "ucp_worker_create", status);
     status = ucp_worker_query(u->worker, &attr);
     if (status != UCS_OK)
         return fail(u, "ucp_worker_query", status);
@@ -275,7 +272,9 @@ static rcx_status_t open(const struct rcx_transport_args *args,
         goto close_transport;
     }
     prepare_parameters(u);
-    status = open_context(u, args);
+    status = rcx_ucp_check_descriptors(u->log);
+    if (status == RCX_OK)
+        status = open_context(u, args);
     if (status == RCX_OK)
         status = open_worker(u);
     if (status == RCX_OK)

@@ -74,7 +74,8 @@ typedef enum rcx_status {
     RCX_ERR_LIMIT = -14,     /* a documented limit is reached */
     RCX_ERR_INTERNAL = -15,  /* a bug in RCX */
     RCX_ERR_TRUNCATED = -16, /* a message is longer than its receive */
-    RCX_ERR_EXCLUDED = -17,  /* the others go on without this rank */
+    RCX_ERR_EXCLUDED = -17,  /* the others go on without this rank, or too few
+                                can be reached */
     RCX_ERR_CANCELED = -18   /* a receive was cancelled */
 } rcx_status_t;
 
@@ -87,7 +88,8 @@ RCX_API const char *rcx_status_string(rcx_status_t status);
  *   1   it has failed, for good: TIMEOUT, PEER_FAILED, TRANSPORT, COMM_FAILED,
  *       EXCLUDED, INTERNAL. It can be agreed on, shrunk and freed; the context
  *       and communicators without a failed rank go on. EXCLUDED: the others go
- *       on without this rank, which ends, or starts a new context.
+ *       on without this rank, or too few of them can be reached: it ends, or
+ *       starts a new context.
  *   0   it is as usable as before: OK, IN_PROGRESS, ARG, UNSUPPORTED, CONFIG,
  *       OP, BUSY, FORKED, TRUNCATED. LAUNCH: there was none.
  *  -1   the status alone does not tell, and rcx_comm_error() does: MISMATCH,
@@ -523,7 +525,8 @@ typedef struct rcx_params {
  *                 a rank occurs twice, or sizes differ
  * RCX_ERR_TIMEOUT not all processes came in time
  * RCX_ERR_PEER_FAILED  with an id or RCX_ROOT: another process ended meanwhile
- * RCX_ERR_EXCLUDED  on several nodes: the others take this rank for failed
+ * RCX_ERR_EXCLUDED  on several nodes: the others take this rank for failed, or
+ *                   too few of them can be reached, which may be so on all
  * RCX_ERR_LIMIT   this process may open too few descriptors (ulimit -n)
  * RCX_ERR_TRANSPORT, RCX_ERR_NOMEM
  */

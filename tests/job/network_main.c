@@ -6,6 +6,10 @@
  * network_main dies RANK MS
  *     RANK is killed MS milliseconds after it begins to open its context. The
  *     others end: they cannot open theirs, or go on without RANK.
+ * network_main cut ADDRESS
+ *     Rank 0 lets its node, which is an emulated one, send nothing to ADDRESS
+ *     any more once it has connected to another node to measure the network.
+ *     Each rank prints what rcx_init() returned.
  */
 #include <pthread.h>
 #include <rcx/rcx.h>
@@ -107,6 +111,34 @@ static int dies(int rank)
     return EXIT_SUCCESS;
 }
 
+static void cut_at_first_connection(rcx_log_level_t level, const char *text,
+                                    void *arg)
+{
+    const char *address = arg;
+    char command[128];
+
+    if (level == RCX_LOG_ERROR)
+        fprintf(stderr, "%s\n", text);
+    if (!strstr(text, "[0] lanes to rank"))
+        return;
+    snprintf(command, sizeof command, "ip route add blackhole %s", address);
+    if (system(command) != 0)
+        exit(EXIT_FAILURE);
+}
+
+/* Ends without rcx_finalize(), which would wait for the other node. */
+static int cut(char *address)
+{
+    const rcx_params_t params = {.field_mask = RCX_PARAM_LOG,
+                                 .log = cut_at_first_connection,
+                                 .log_arg = address};
+    rcx_context_t *context;
+
+    printf("%s\n", rcx_status_string(rcx_init(&params, &context)));
+    fflush(stdout);
+    _exit(EXIT_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
     rcx_context_t *context;
@@ -116,6 +148,8 @@ int main(int argc, char **argv)
         dies_after_ms = strtol(argv[3], NULL, 10);
         return dies(atoi(argv[2]));
     }
+    if (argc == 3 && strcmp(argv[1], "cut") == 0)
+        return cut(argv[2]);
     if (argc != 2 || strcmp(argv[1], "methods") != 0)
         return 2;
     require(rcx_init(NULL, &context), "init");

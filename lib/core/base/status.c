@@ -41,7 +41,8 @@ const char *rcx_status_string(rcx_status_t status)
     case RCX_ERR_TRUNCATED:
         return "RCX_ERR_TRUNCATED: a message is longer than its receive";
     case RCX_ERR_EXCLUDED:
-        return "RCX_ERR_EXCLUDED: the other ranks go on without this one";
+        return "RCX_ERR_EXCLUDED: the other ranks go on without this one, or too "
+               "few of them can be reached";
     case RCX_ERR_CANCELED: return "RCX_ERR_CANCELED: a receive was cancelled";
     }
     return "unknown status";

@@ -483,14 +483,24 @@ static void close_open(struct rcx_agreement *g)
 
 static rcx_status_t exclude(struct rcx_comm *comm, const struct rcx_agree *a)
 {
-    const bool is_cut = rcx_agree_state(a) == RCX_AGREE_CUT_OFF;
-    char text[RCX_REASON_TEXT], called[RCX_COMM_TEXT];
+    char text[RCX_REASON_TEXT], called[RCX_COMM_TEXT], names[128];
+    int lost[RCX_RANKS_LISTED], n = 0;
 
-    snprintf(text, sizeof text, "%s: rank %d is excluded: %s",
-             rcx_comm_print(comm, called), comm->rank,
-             is_cut ? "too few members can be reached for a quorum "
-                      "(RCX_QUORUM)"
-                    : "the other members have agreed that it has failed");
+    for (int i = 0; i < comm->size && n < RCX_RANKS_LISTED; i++)
+        if (rcx_agree_is_suspect(a, i))
+            lost[n++] = i;
+    if (rcx_agree_state(a) == RCX_AGREE_CUT_OFF)
+        snprintf(text, sizeof text,
+                 "%s: rank %d can reach too few members for a quorum "
+                 "(RCX_QUORUM)%s",
+                 rcx_comm_print(comm, called), comm->rank,
+                 rcx_ranks_print(comm, "; it cannot reach rank", lost, n, names,
+                                 sizeof names));
+    else
+        snprintf(text, sizeof text,
+                 "%s: rank %d is excluded: the other members have agreed that "
+                 "it has failed",
+                 rcx_comm_print(comm, called), comm->rank);
     if (comm->status != RCX_ERR_EXCLUDED)
         rcx_comm_exclude(comm, text);
     return RCX_ERR_EXCLUDED;

@@ -38,7 +38,6 @@ enum {
 };
 
 static const uint64_t second_ns = 1000000000;
-static const struct rcx_pmix_work no_work = {.go_on = NULL};
 
 /* ---- The reference of the process to PMIx -------------------------------- */
 
@@ -152,13 +151,16 @@ static uint64_t deadline(int64_t timeout_ns)
 
 /* Take the mutex. False: until_ns has passed, or work returned false. work is
  * called meanwhile: a peer may need progress of this process before it enters
- * the fence that another thread of this process waits in. */
-static bool lock_until(uint64_t until_ns, const struct rcx_pmix_work *work)
+ * the fence that another thread of this process waits in. NULL: no work. */
+static bool lock_until(uint64_t until_ns, struct rcx_start_wait *wait,
+                       const struct rcx_pmix_work *work)
 {
     while (pthread_mutex_trylock(&process.mutex) != 0) {
-        if (rcx_now_ns() >= until_ns ||
-            (work->go_on && !work->go_on(work->arg)))
+        if (rcx_now_ns() >= until_ns || (work && !work->go_on(work->arg)))
             return false;
+        if (rcx_start_wait_is_due(wait))
+            rcx_start_wait_warn(wait, "another thread of this process is in a "
+                                      "PMIx fence");
         usleep(100);
     }
     return true;
@@ -220,7 +222,8 @@ struct pmix_boot {
     struct rcx_log *log;
     int64_t timeout_ns;     /* for the whole of opening; 0: none */
     uint64_t open_until_ns; /* deadline of opening */
-    pmix_key_t key;         /* key of the blob */
+    struct rcx_start_wait *wait;
+    pmix_key_t key; /* key of the blob */
     struct rcx_pmix_blobs blobs;
     int *local_ranks;
 };
@@ -273,14 +276,14 @@ static rcx_status_t no_server(const struct rcx_boot_args *args,
     char reason[128];
     rcx_status_t status;
 
-    snprintf(reason, sizeof reason,
-             "no PMIx server answers (PMIx_Init returned %s)",
-             PMIx_Error_string(rc));
     if (!args->allow_singleton && !rcx_has_descriptors(DESCRIPTORS))
         return rcx_fail(args->log, RCX_ERR_LIMIT,
                         "PMIx_Init returned %s: this process may open fewer "
                         "than %d further descriptors (ulimit -n)",
                         PMIx_Error_string(rc), DESCRIPTORS);
+    snprintf(reason, sizeof reason,
+             "no PMIx server answers (PMIx_Init returned %s)",
+             PMIx_Error_string(rc));
     status = rcx_launcher_check_alone(args, reason);
     return status == RCX_OK ? RCX_ERR_UNSUPPORTED : status;
 }
@@ -327,6 +330,7 @@ static rcx_status_t open_locked(const struct rcx_boot_args *args,
     boot->log = args->log;
     boot->timeout_ns = args->timeout_ns;
     boot->open_until_ns = deadline(args->timeout_ns);
+    boot->wait = args->wait;
     snprintf(boot->key, sizeof boot->key, "rcx.%u.%s.%u", process.run,
              count->name, count->contexts++);
     read_local_ranks(boot);
@@ -354,7 +358,7 @@ static rcx_status_t open_boot(const struct rcx_boot_args *args,
         return rcx_fail(args->log, RCX_ERR_FORKED,
                         "rcx_init: called in a forked child: PMIx can be used "
                         "only by the parent, which called rcx_init first");
-    if (!lock_until(deadline(args->timeout_ns), &no_work))
+    if (!lock_until(deadline(args->timeout_ns), args->wait, NULL))
         return kept_out(args->log, args->timeout_ns);
     status = open_locked(args, boot_p);
     pthread_mutex_unlock(&process.mutex);
@@ -383,35 +387,6 @@ static rcx_status_t overdue(const struct pmix_boot *boot)
                     (double)boot->timeout_ns / 1e9, text);
 }
 
-/* Wait in a fence for all ranks; with_data: and for the values that they have
- * put. RCX_IN_PROGRESS: work returned false. */
-static rcx_status_t fence_all(const struct pmix_boot *boot, bool with_data,
-                              uint64_t until_ns,
-                              const struct rcx_pmix_work *work)
-{
-    pmix_status_t rc;
-
-    if (!lock_until(until_ns, work))
-        return work->go_on ? RCX_IN_PROGRESS
-                           : kept_out(boot->log, boot->timeout_ns);
-    if (rcx_pmix_fence_is_open(&process.fence)) {
-        pthread_mutex_unlock(&process.mutex);
-        return rcx_fail(boot->log, RCX_ERR_TIMEOUT,
-                        "an earlier PMIx fence of this process timed out and "
-                        "has not ended, so no other one can start: some rank "
-                        "has not reached it");
-    }
-    rc = rcx_pmix_fence(&process.fence, process.me.nspace, with_data, until_ns,
-                        work);
-    pthread_mutex_unlock(&process.mutex);
-    if (rc == PMIX_OPERATION_IN_PROGRESS)
-        return RCX_IN_PROGRESS;
-    if (rc == PMIX_ERR_TIMEOUT)
-        return overdue(boot);
-    return rc == PMIX_SUCCESS ? RCX_OK
-                              : rcx_pmix_fail(boot->log, "a PMIx fence", rc);
-}
-
 /* Return the time at which waiting for missing data of a peer ends. */
 static uint64_t wait_ends_ns(const struct pmix_boot *boot)
 {
@@ -427,8 +402,48 @@ static struct rcx_pmix_node node_of(const struct pmix_boot *boot)
                                   .heap = boot->heap,
                                   .nspace = process.me.nspace,
                                   .key = boot->key,
+                                  .record_key = boot->key,
                                   .asking = &process.asking,
-                                  .until_ns = wait_ends_ns(boot)};
+                                  .until_ns = wait_ends_ns(boot),
+                                  .wait = boot->wait};
+}
+
+static bool warn(void *node)
+{
+    rcx_pmix_warn(node);
+    return true;
+}
+
+/* Wait in a fence for all ranks; with_data: and for the values that they have
+ * put. RCX_IN_PROGRESS: work, which only the final barrier has, returned
+ * false. */
+static rcx_status_t fence_all(const struct pmix_boot *boot, bool with_data,
+                              uint64_t until_ns,
+                              const struct rcx_pmix_work *work)
+{
+    struct rcx_pmix_node node = node_of(boot);
+    const struct rcx_pmix_work warns = {
+        .go_on = warn, .arg = &node, .is_rare = true};
+    pmix_status_t rc;
+
+    if (!lock_until(until_ns, boot->wait, work))
+        return work ? RCX_IN_PROGRESS : kept_out(boot->log, boot->timeout_ns);
+    if (rcx_pmix_fence_is_open(&process.fence)) {
+        pthread_mutex_unlock(&process.mutex);
+        return rcx_fail(boot->log, RCX_ERR_TIMEOUT,
+                        "an earlier PMIx fence of this process timed out and "
+                        "has not ended, so no other one can start: some rank "
+                        "has not reached it");
+    }
+    rc = rcx_pmix_fence(&process.fence, process.me.nspace, with_data, until_ns,
+                        work ? work : &warns);
+    pthread_mutex_unlock(&process.mutex);
+    if (rc == PMIX_OPERATION_IN_PROGRESS)
+        return RCX_IN_PROGRESS;
+    if (rc == PMIX_ERR_TIMEOUT)
+        return overdue(boot);
+    return rc == PMIX_SUCCESS ? RCX_OK
+                              : rcx_pmix_fail(boot->log, "a PMIx fence", rc);
 }
 
 static rcx_status_t publish(struct rcx_boot *base, const void *blob,
@@ -438,9 +453,8 @@ static rcx_status_t publish(struct rcx_boot *base, const void *blob,
     const struct rcx_pmix_node node = node_of(boot);
     const rcx_status_t status = rcx_pmix_blobs_put(&node, blob, bytes);
 
-    return status == RCX_OK
-               ? fence_all(boot, true, boot->open_until_ns, &no_work)
-               : status;
+    return status == RCX_OK ? fence_all(boot, true, boot->open_until_ns, NULL)
+                            : status;
 }
 
 static rcx_status_t lookup(struct rcx_boot *base, int rank, const void **blob_p,
@@ -473,7 +487,7 @@ static rcx_status_t exchange(struct rcx_boot *base, const void *record,
                         base->size);
     status = rcx_pmix_blobs_put(&node, record, bytes);
     if (status == RCX_OK)
-        status = fence_all(boot, true, boot->open_until_ns, &no_work);
+        status = fence_all(boot, true, boot->open_until_ns, NULL);
     if (status == RCX_OK)
         status = rcx_pmix_blobs_see(&records, &node, bytes, see, arg);
     rcx_pmix_blobs_free(&records, boot->heap);
@@ -506,7 +520,8 @@ static rcx_status_t barrier(struct rcx_boot *base, bool (*go_on)(void *arg),
 {
     const struct rcx_pmix_work work = {.go_on = go_on, .arg = arg};
 
-    return fence_all((const struct pmix_boot *)base, false, UINT64_MAX, &work);
+    return fence_all((const struct pmix_boot *)base, false, UINT64_MAX,
+                     go_on ? &work : NULL);
 }
 
 /* Does not take the mutex, which is held during a fence. */

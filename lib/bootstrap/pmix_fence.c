@@ -72,18 +72,19 @@ static pmix_status_t wait_for(struct rcx_pmix_fence *fence, uint64_t until_ns,
 
     pthread_mutex_lock(&fence->mutex);
     while (fence->is_open && (now = rcx_now_ns()) < until_ns) {
-        if (!work->go_on) {
+        if (!work->go_on || work->is_rare)
             sleep_until(fence, until_ns - now < LONGEST_SLEEP_NS
                                    ? until_ns
                                    : now + LONGEST_SLEEP_NS);
+        if (!work->go_on)
             continue;
-        }
         pthread_mutex_unlock(&fence->mutex);
         if (!work->go_on(work->arg) && goes_on) {
             goes_on = false;
             until_ns = now + LONGEST_STAY_NS;
         }
-        sched_yield();
+        if (!work->is_rare)
+            sched_yield();
         pthread_mutex_lock(&fence->mutex);
     }
     rc = !goes_on          ? PMIX_OPERATION_IN_PROGRESS
@@ -150,11 +151,20 @@ void rcx_pmix_name_missing(const char *nspace, const char *key,
                                  used ? ", " : "", ranks[i]);
     }
     if (named > 0)
-        snprintf(text + used, bytes - used, "%s did not call rcx_init in time",
+        snprintf(text + used, bytes - used, "%s did not call rcx_init",
                  named > RANKS_NAMED ? " and more" : "");
     else
         snprintf(text, bytes, "PMIx does not report which ranks are missing%s",
                  ranks ? "; all ranks of this node have called rcx_init" : "");
+}
+
+int rcx_pmix_first_with(const char *nspace, const char *key, const int ranks[],
+                        int n)
+{
+    for (int i = 0; i < n; i++)
+        if (has_put(nspace, ranks[i], key))
+            return ranks[i];
+    return -1;
 }
 
 static const char *hint_for(pmix_status_t rc)

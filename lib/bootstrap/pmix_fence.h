@@ -26,10 +26,11 @@ struct rcx_pmix_fence {
 };
 
 /* Work to do while waiting. go_on returns false to end the wait. NULL: no
- * work. */
+ * work. is_rare: it may be called once in 0.1 s, and the thread sleeps. */
 struct rcx_pmix_work {
     bool (*go_on)(void *arg);
     void *arg;
+    bool is_rare;
 };
 
 void rcx_pmix_fence_init(struct rcx_pmix_fence *fence);
@@ -62,6 +63,9 @@ pmix_status_t rcx_pmix_get_at_once(const char *nspace, int rank,
  */
 void rcx_pmix_name_missing(const char *nspace, const char *key,
                            const int ranks[], int n, char *text, size_t bytes);
+/* The first of these ranks that has put key; -1: none. */
+int rcx_pmix_first_with(const char *nspace, const char *key, const int ranks[],
+                        int n);
 
 /* Log an error of call with its likely cause. Returns the status for it. */
 rcx_status_t rcx_pmix_fail(const struct rcx_log *log, const char *call,

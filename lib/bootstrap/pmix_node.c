@@ -40,6 +40,30 @@ rcx_status_t rcx_pmix_put(const struct rcx_log *log, pmix_scope_t scope,
                : rcx_pmix_fail(log, "PMIx_Put or PMIx_Commit", rc);
 }
 
+void rcx_pmix_warn(const struct rcx_pmix_node *node)
+{
+    const struct rcx_boot *boot = node->boot;
+    char text[256];
+    pmix_key_t key;
+    int first = boot->rank;
+
+    if (!rcx_start_wait_is_due(node->wait))
+        return;
+    rcx_pmix_node_key(RCX_PMIX_LOCAL, node->record_key, key);
+    pthread_mutex_lock(node->asking);
+    if (boot->local_ranks)
+        first = rcx_pmix_first_with(node->nspace, key, boot->local_ranks,
+                                    boot->local_size);
+    if (first == boot->rank)
+        rcx_pmix_name_missing(node->nspace, key, boot->local_ranks,
+                              boot->local_size, text, sizeof text);
+    pthread_mutex_unlock(node->asking);
+    if (first == boot->rank)
+        rcx_start_wait_warn(node->wait, "%s", text);
+    else
+        rcx_start_wait_skip(node->wait);
+}
+
 pmix_status_t rcx_pmix_get_until(const struct rcx_pmix_node *node, int rank,
                                  const char *key, pmix_value_t **value_p)
 {
@@ -54,6 +78,7 @@ pmix_status_t rcx_pmix_get_until(const struct rcx_pmix_node *node, int rank,
             return rc;
         if (rcx_now_ns() >= node->until_ns)
             return PMIX_ERR_TIMEOUT;
+        rcx_pmix_warn(node);
         usleep(pause);
     }
 }

@@ -19,10 +19,16 @@ struct rcx_pmix_node {
     const struct rcx_log *log;
     struct rcx_heap *heap;
     const char *nspace;
-    const char *key; /* of the context; other keys are derived from it */
-    pthread_mutex_t *asking; /* held during each request */
-    uint64_t until_ns;       /* time at which waits end */
+    const char *key;        /* of the context; other keys are derived from it */
+    const char *record_key; /* of the context's local_exchange */
+    pthread_mutex_t *asking;     /* held during each request */
+    uint64_t until_ns;           /* time at which waits end */
+    struct rcx_start_wait *wait; /* NULL: nothing warns */
 };
+
+/* Warn of a start that waits for other ranks, if that is due: the first rank of
+ * the node that has come does. */
+void rcx_pmix_warn(const struct rcx_pmix_node *node);
 
 rcx_status_t rcx_pmix_put(const struct rcx_log *log, pmix_scope_t scope,
                           const char *key, const void *data, size_t bytes);

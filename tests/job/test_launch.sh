@@ -116,6 +116,23 @@ if [ -n "$rcxrun" ]; then
         && [ "$(grep -c '^rcx error: .*fewer than [0-9]* further descriptors (ulimit -n)$' "$err")" -eq 2 ]
     ok $? "too few descriptors for PMIx are named"
 
+    # waits NAME OPTION...: 3 ranks, of which the last comes once some other
+    # rank has warned. Real time passes: the first warning is due after 5 s.
+    waits() {
+        begin "$1" "$rcxrun" -n 3 "${@:2}" sh -c '[ "$PMIX_RANK" != 2 ] || until grep -q "has waited" "$1"; do sleep 0.1; done
+            exec "$0" launch' "$main" "$scratch/$1.err"
+    }
+    warned() { # COUNT TEXT: warnings of this text, and nothing else
+        [ "$(grep -c "^rcx warning: \[[01]\] rcx_init has waited [0-9.]* s: $2\$" "$err")" -eq "$1" ] \
+            && [ "$(wc -l <"$err")" -eq "$1" ]
+    }
+    waits one_node
+    waits nodes --nodes 3
+    end one_node 0 && warned 1 'rank 2 did not call rcx_init'
+    ok $? "one rank of a node warns of those that have not called rcx_init"
+    end nodes 0 && warned 2 'PMIx does not report which ranks are missing; all ranks of this node have called rcx_init'
+    ok $? "where PMIx does not know them, one rank of each node says so"
+    out=$scratch/out err=$scratch/err
 fi
 
 end_tests

@@ -155,6 +155,41 @@ static void a_rank_that_waits_30_s_warns_once(void **state)
     assert_ok(job_close(&job));
 }
 
+/* The start began so long ago that its next warning is minutes away. */
+static void a_start_that_measures_says_for_which_ranks_it_waits(void **state)
+{
+    const uint64_t begin = rcx_now_ns() - 700 * SECOND;
+    struct rcx_context *context;
+    rcx_request_t *requests[RANKS];
+    int64_t in = 1, out;
+    struct job job;
+
+    (void)state;
+    open_listening(&job, "off");
+    context = job.contexts[1];
+    assert_ok(rcx_ireduce(&in, &out, 1, RCX_INT64, RCX_SUM, 1,
+                          context->internal, &requests[1]));
+    pass(&job, 31);
+    assert_says(1, RCX_LOG_WARN, "has waited 3");
+    said[1].lines = 0;
+    rcx_start_wait_begin(&context->start_wait, &context->log, begin);
+    pass(&job, 61); /* one mechanism warns at a time */
+    assert_silent(1);
+    context->start_wait.next_ns = 0;
+    pass(&job, 1);
+    assert_says(1, RCX_LOG_WARN,
+                " s: it measures the network between nodes, which waits for "
+                "rank ");
+    rcx_start_wait_end(&context->start_wait);
+    for (int i = 0; i < RANKS; i += 2)
+        assert_ok(rcx_ireduce(&in, NULL, 1, RCX_INT64, RCX_SUM, 1,
+                              job.contexts[i]->internal, &requests[i]));
+    assert_ok(job_wait(&job, requests));
+    for (int i = 0; i < RANKS; i++)
+        assert_ok(rcx_request_free(&requests[i]));
+    assert_ok(job_close(&job));
+}
+
 static void a_deadline_or_a_log_level_prevents_stall_warnings(void **state)
 {
     struct job job;
@@ -427,6 +462,7 @@ int main(void)
         cmocka_unit_test(a_deadline_names_type_op_and_the_calls_number),
         cmocka_unit_test(need_4_the_full_check_gives_the_same_number),
         cmocka_unit_test(a_rank_that_waits_30_s_warns_once),
+        cmocka_unit_test(a_start_that_measures_says_for_which_ranks_it_waits),
         cmocka_unit_test(a_deadline_or_a_log_level_prevents_stall_warnings),
         cmocka_unit_test(time_outside_of_rcx_does_not_count_as_waiting),
         cmocka_unit_test(control_messages_are_drained_after_a_lost_message),

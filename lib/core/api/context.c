@@ -25,6 +25,27 @@ static rcx_status_t open_from_table(const struct rcx_boot_args *args, void *arg,
     return status;
 }
 
+/* Network and clocks, by messages. What they wait for is a wait of the
+ * start. */
+static rcx_status_t measure(struct rcx_context *context)
+{
+    rcx_status_t status = rcx_enter(context);
+
+    if (status != RCX_OK)
+        return status;
+    rcx_start_wait_begin(&context->start_wait, &context->log,
+                         context->time.born.ns);
+    rcx_leave(context);
+    status = rcx_network_measure(context);
+    if (status == RCX_OK && context->observer)
+        status = rcx_clocks_measure(context);
+    if (rcx_enter(context) == RCX_OK) {
+        rcx_start_wait_end(&context->start_wait);
+        rcx_leave(context);
+    }
+    return status;
+}
+
 rcx_status_t rcx_init(const rcx_params_t *params, rcx_context_t **context_p)
 {
     const struct rcx_boot_source source = {.open = open_from_table,
@@ -35,9 +56,7 @@ rcx_status_t rcx_init(const rcx_params_t *params, rcx_context_t **context_p)
 
     if (status != RCX_OK)
         return status;
-    status = rcx_network_measure(*context_p);
-    if (status == RCX_OK && (*context_p)->observer)
-        status = rcx_clocks_measure(*context_p);
+    status = measure(*context_p);
     if (status != RCX_OK) {
         rcx_context_destroy(*context_p);
         *context_p = NULL;

@@ -11,6 +11,7 @@
 
 #include "core/base/heap.h"
 #include "core/base/log.h"
+#include "core/base/start_wait.h"
 
 struct rcx_boot {
     const struct rcx_boot_ops *ops;
@@ -26,6 +27,9 @@ struct rcx_boot_args {
     bool allow_singleton;       /* RCX_ALLOW_SINGLETON */
     /* Of open and publish together; 0: none. A host bounds its own waits. */
     int64_t timeout_ns;
+    /* Of all waits of open, publish and the exchanges; NULL: none warns. It
+     * exists as long as the bootstrap. */
+    struct rcx_start_wait *wait;
     struct rcx_heap *heap;
     struct rcx_log *log;
 };

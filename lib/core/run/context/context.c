@@ -273,10 +273,14 @@ static rcx_status_t connect(struct rcx_context *context,
                                        .heap = &context->heap,
                                        .log = &context->log,
                                        .timeout_ns = context->config.timeout_ns,
+                                       .wait = &context->start_wait,
                                        .allow_singleton =
                                            context->config.allow_singleton};
-    rcx_status_t status = source->open(&args, source->arg, &context->boot);
+    rcx_status_t status;
 
+    rcx_start_wait_begin(&context->start_wait, &context->log,
+                         context->time.born.ns);
+    status = source->open(&args, source->arg, &context->boot);
     if (status != RCX_OK)
         return status;
     context->started_ns[RCX_START_LAUNCHER] = rcx_now_ns();
@@ -419,6 +423,7 @@ rcx_status_t rcx_context_create(const rcx_params_t *params,
         rcx_context_destroy(context);
         return status;
     }
+    rcx_start_wait_end(&context->start_wait);
     if (context->sleeper.is_wanted)
         status = rcx_sleep_open(context);
     if (status == RCX_OK && context->config.progress_thread)

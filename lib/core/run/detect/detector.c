@@ -15,6 +15,7 @@
 #include "core/run/diag/describe.h"
 #include "core/run/diag/dump_context.h"
 #include "core/run/diag/publish.h"
+#include "core/run/fault/agreement.h"
 #include "core/run/fault/failure.h"
 #include "core/run/request/orphan.h"
 
@@ -117,7 +118,8 @@ static void warn_if_stalled(const struct rcx_request *r, uint64_t *warned,
     char call[RCX_CALL_TEXT], text[128];
     int ranks[RCX_RANKS_LISTED], n;
 
-    if (r->timeout_ns > 0 || ns < comm->stall_warn_ns || *warned == number)
+    if (r->timeout_ns > 0 || ns < comm->stall_warn_ns || *warned == number ||
+        rcx_start_wait_next(&comm->context->start_wait) != UINT64_MAX)
         return;
     *warned = number;
     comm->stall_warn_ns *= 2;
@@ -128,6 +130,27 @@ static void warn_if_stalled(const struct rcx_request *r, uint64_t *warned,
         rcx_request_print(r, call), (double)ns / 1e9,
         n > 0 ? rcx_ranks_print(comm, " for rank", ranks, n, text, sizeof text)
               : " and no message is missing");
+}
+
+/* rcx_init() takes long: its messages and agreement are of the internal
+ * communicator. */
+static void warn_of_start(struct rcx_context *context)
+{
+    const struct rcx_comm *comm = context->internal;
+    const struct rcx_request *r =
+        comm->first ? comm->first : rcx_comm_awaited_message(comm);
+    int ranks[RCX_RANKS_LISTED], n = 1;
+    char text[128] = "";
+
+    if (r)
+        n = rcx_request_peers(r, ranks, RCX_RANKS_LISTED);
+    else
+        ranks[0] = rcx_agreement_awaited(comm);
+    if (n > 0 && ranks[0] >= 0)
+        rcx_ranks_print(comm, ", which waits for rank", ranks, n, text,
+                        sizeof text);
+    rcx_start_wait_warn(&context->start_wait,
+                        "it measures the network between nodes%s", text);
 }
 
 /* ---- Reachability -------------------------------------------------------- */
@@ -302,6 +325,8 @@ static void check_periodically(struct rcx_context *context)
     if (ns < context->detector.next_ns)
         return;
     context->detector.next_ns = ns + PERIOD_NS;
+    if (rcx_start_wait_is_due(&context->start_wait))
+        warn_of_start(context);
     rcx_comms_unlist_idle(&context->comms);
     for (struct rcx_comm *c = context->comms.busy; c; c = c->next_busy)
         check_comm(c, &now);

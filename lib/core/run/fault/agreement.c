@@ -403,6 +403,13 @@ static void check_deadline(struct rcx_agreement *g, uint64_t now)
         go_on_without(g, now);
 }
 
+int rcx_agreement_awaited(const struct rcx_comm *comm)
+{
+    const struct rcx_agreement *g = comm->agreement;
+
+    return g && g->is_entered ? rcx_agree_awaited(open_one(g)) : -1;
+}
+
 /* A rank that only waits learns by this that no transport leads to the peer. */
 static void reach_awaited(struct rcx_agreement *g)
 {

@@ -20,6 +20,8 @@
  */
 rcx_status_t rcx_agreement_begin(struct rcx_comm *comm, uint64_t word,
                                  int64_t timeout_ns);
+/* The member whose message the entered one waits for; -1: none, or several. */
+int rcx_agreement_awaited(const struct rcx_comm *comm);
 /* Whether it has ended for this rank, now. */
 bool rcx_agreement_is_over(struct rcx_comm *comm);
 /* Whether processes of members are seen to have ended. The caller then reads

@@ -10,6 +10,7 @@
 #include "core/base/gpu.h"
 #include "core/base/guard.h"
 #include "core/base/places.h"
+#include "core/base/start_wait.h"
 #include "core/base/status_page.h"
 #include "core/exec/exec.h"
 #include "core/iface/bootstrap.h"
@@ -178,6 +179,7 @@ struct rcx_context {
     struct rcx_status_writer status; /* for rcx_top */
     struct rcx_time time;
     uint64_t started_ns[RCX_STARTS]; /* end of each phase */
+    struct rcx_start_wait start_wait;
     struct rcx_boot *boot;
     struct rcx_place place;  /* of this process */
     struct rcx_nodes *nodes; /* finest map of the ranks; NULL: nothing is known

@@ -236,15 +236,18 @@ static void stop_hosting(void *arg)
     rcx_socket_unhost(&boot->tree, &boot->job);
 }
 
-static rcx_status_t build_tree(struct socket_boot *boot, int64_t timeout_ns)
+static rcx_status_t build_tree(struct socket_boot *boot,
+                               const struct rcx_boot_args *args)
 {
     struct rcx_socket_tree *t = &boot->tree;
 
     rcx_socket_tree_init(t, boot->heap, boot->log, boot->base.rank,
                          boot->base.size);
-    t->timeout_ns = timeout_ns;
+    t->timeout_ns = args->timeout_ns;
     t->until_ns =
-        timeout_ns > 0 ? rcx_now_ns() + (uint64_t)timeout_ns : UINT64_MAX;
+        t->timeout_ns > 0 ? rcx_now_ns() + (uint64_t)t->timeout_ns : UINT64_MAX;
+    t->wait = args->wait;
+    t->job = &boot->job;
     t->all_are_here = stop_hosting;
     t->arg = boot;
     t->n_arrived = 1;
@@ -281,7 +284,7 @@ static rcx_status_t open_boot(const struct rcx_boot_args *args,
     boot->heap = args->heap;
     boot->log = args->log;
     boot->job = job;
-    status = build_tree(boot, args->timeout_ns);
+    status = build_tree(boot, args);
     if (status == RCX_OK)
         status = meet(boot);
     rcx_socket_server_close(&boot->tree.server, boot->heap);

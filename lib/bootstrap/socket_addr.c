@@ -237,19 +237,29 @@ static int start_lookup(int fd, pthread_t *thread_p)
     return error;
 }
 
-static bool receive_lookup(int fd, uint64_t until_ns, struct lookup *l)
+static bool receive_lookup(int fd, uint64_t until_ns,
+                           struct rcx_start_wait *wait, struct lookup *l)
 {
     struct pollfd at = {.fd = fd, .events = POLLIN};
+    const uint64_t begin = rcx_now_ns();
     int n;
 
-    do
-        n = poll(&at, 1, rcx_socket_wait_ms(until_ns));
-    while (n < 0 && errno == EINTR);
+    do {
+        uint64_t next = rcx_start_wait_next_of(wait, begin);
+
+        if (rcx_now_ns() >= next) {
+            rcx_start_wait_warn(
+                wait, "the name service does not answer for %.100s", l->host);
+            next = rcx_start_wait_next(wait);
+        }
+        n = poll(&at, 1, rcx_socket_wait_ms(next < until_ns ? next : until_ns));
+    } while (n == 0 ? rcx_now_ns() < until_ns : n < 0 && errno == EINTR);
     return n > 0 && recv(fd, l, sizeof *l, 0) == (ssize_t)sizeof *l;
 }
 
 /* Set l->found or l->why. */
-static void look_up_until(struct lookup *l, uint64_t until_ns)
+static void look_up_until(struct lookup *l, uint64_t until_ns,
+                          struct rcx_start_wait *wait)
 {
     pthread_t thread;
     int ends[2], error;
@@ -265,7 +275,7 @@ static void look_up_until(struct lookup *l, uint64_t until_ns)
         snprintf(l->why, sizeof l->why, "no thread to look it up: %s",
                  strerror(error));
         close(ends[1]);
-    } else if (receive_lookup(ends[0], until_ns, l)) {
+    } else if (receive_lookup(ends[0], until_ns, wait, l)) {
         pthread_join(thread, NULL);
     } else {
         snprintf(l->why, sizeof l->why, "the name service did not answer");
@@ -275,15 +285,15 @@ static void look_up_until(struct lookup *l, uint64_t until_ns)
 }
 
 bool rcx_socket_resolve(const char *host, const uint16_t ports[], int n_ports,
-                        uint64_t until_ns, struct rcx_socket_addrs *addrs,
-                        char *why, size_t bytes)
+                        uint64_t until_ns, struct rcx_start_wait *wait,
+                        struct rcx_socket_addrs *addrs, char *why, size_t bytes)
 {
     struct lookup l = {.found.n = 1};
 
     snprintf(l.host, sizeof l.host, "%s", host);
     if (!rcx_socket_ip_parse(host, &l.found.at[0])) {
         l.found.n = 0;
-        look_up_until(&l, until_ns);
+        look_up_until(&l, until_ns, wait);
     }
     if (l.why[0])
         snprintf(why, bytes, "%.100s: %.120s", host, l.why);

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "core/base/log.h"
+#include "core/base/start_wait.h"
 
 enum {
     RCX_SOCKET_IP_BYTES = 16,
@@ -59,11 +60,12 @@ bool rcx_socket_split(const char *text, char host[RCX_SOCKET_TEXT],
 /*
  * Add the addresses of host with these ports. A name is looked up by the C
  * library, on a thread of its own, until until_ns (UINT64_MAX: without a
- * limit). False: why has the reason.
+ * limit). wait: of the start; NULL: nothing warns. False: why has the reason.
  */
 bool rcx_socket_resolve(const char *host, const uint16_t ports[], int n_ports,
-                        uint64_t until_ns, struct rcx_socket_addrs *addrs,
-                        char *why, size_t bytes);
+                        uint64_t until_ns, struct rcx_start_wait *wait,
+                        struct rcx_socket_addrs *addrs, char *why,
+                        size_t bytes);
 
 /*
  * The addresses of this host's interfaces that are up, that of the default

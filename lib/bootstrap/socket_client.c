@@ -42,6 +42,7 @@ struct attempt {
     struct candidate candidates[RCX_SOCKET_ADDRS];
     int begun;
     int asking; /* index of the candidate whose state is ASKING; or NONE */
+    uint64_t begin_ns;
     uint64_t next_ns; /* when the next candidate begins */
     struct rcx_socket_reply reply;
 };
@@ -54,6 +55,7 @@ static void set_reason(struct attempt *a, const struct candidate *c,
     if ((int)weight < a->client->weight)
         return;
     a->client->weight = (int)weight;
+    a->client->is_absent = weight <= FAILED;
     rcx_socket_addr_print(&a->addrs->at[c - a->candidates], text, sizeof text);
     snprintf(a->client->why, sizeof a->client->why, "%s: %s", text, reason);
 }
@@ -171,6 +173,8 @@ static void wait_for_any(struct attempt *a)
 
     if (a->begun < a->addrs->n && a->next_ns < until)
         until = a->next_ns;
+    if (rcx_start_wait_next_of(a->client->wait, a->begin_ns) < until)
+        until = rcx_start_wait_next_of(a->client->wait, a->begin_ns);
     for (int i = 0; i < a->begun; i++) {
         struct candidate *c = &a->candidates[i];
 
@@ -218,12 +222,30 @@ static void ask_next(struct attempt *a)
             send_hello(a, &a->candidates[i]);
 }
 
+const char *rcx_socket_client_hint(const struct rcx_socket_client *client)
+{
+    return client->is_absent ? "; rank 0 has not started, or its rcx_init() "
+                               "has failed before"
+                             : "";
+}
+
+void rcx_socket_client_warn(const struct rcx_socket_client *client)
+{
+    if (rcx_start_wait_is_due(client->wait))
+        rcx_start_wait_warn(client->wait, "%s is not reached: %s%s",
+                            client->whom, client->why,
+                            rcx_socket_client_hint(client));
+}
+
 rcx_status_t rcx_socket_client_connect(struct rcx_socket_client *client,
                                        const struct rcx_socket_addrs *addrs,
                                        struct rcx_socket_reply *reply_p,
                                        int *fd_p)
 {
-    struct attempt a = {.client = client, .addrs = addrs, .asking = NONE};
+    struct attempt a = {.client = client,
+                        .addrs = addrs,
+                        .asking = NONE,
+                        .begin_ns = rcx_now_ns()};
 
     client->weight = 0;
     for (;;) {
@@ -246,6 +268,8 @@ rcx_status_t rcx_socket_client_connect(struct rcx_socket_client *client,
         }
         if (count(&a, OVER) == addrs->n)
             return RCX_IN_PROGRESS;
+        if (now >= rcx_start_wait_next_of(client->wait, a.begin_ns))
+            rcx_socket_client_warn(client);
         wait_for_any(&a);
     }
 }

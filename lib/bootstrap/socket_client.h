@@ -16,8 +16,11 @@ struct rcx_socket_client {
      * see errno. NULL: the hello is complete. */
     bool (*prepare)(struct rcx_socket_hello *hello, int fd, void *arg);
     void *arg;
-    char why[RCX_SOCKET_TEXT]; /* reason of the last failed attempt */
-    int weight;                /* of the reason; 0: there was no attempt */
+    struct rcx_start_wait *wait; /* NULL: nothing warns */
+    const char *whom;            /* it connects to, for warnings */
+    char why[RCX_SOCKET_TEXT];   /* reason of the last failed attempt */
+    int weight;                  /* of the reason; 0: there was no attempt */
+    bool is_absent;              /* the reason: it may not have started */
 };
 
 /*
@@ -31,5 +34,11 @@ rcx_status_t rcx_socket_client_connect(struct rcx_socket_client *client,
                                        const struct rcx_socket_addrs *addrs,
                                        struct rcx_socket_reply *reply_p,
                                        int *fd_p);
+
+/* What follows from the reason, behind it in messages. */
+const char *rcx_socket_client_hint(const struct rcx_socket_client *client);
+
+/* Warn of a start that waits for this connection, if that is due. */
+void rcx_socket_client_warn(const struct rcx_socket_client *client);
 
 #endif

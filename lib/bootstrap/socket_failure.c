@@ -14,6 +14,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "bootstrap/socket_clue.h"
 #include "core/base/clock.h"
 
 static const uint64_t answer_ns = 300000000; /* for a child to answer */
@@ -206,13 +207,14 @@ static double seconds(int64_t ns)
 
 static void fail_missing(struct rcx_socket_tree *t)
 {
-    char names[RCX_SOCKET_TEXT / 2];
+    char names[RCX_SOCKET_TEXT / 2], clue[RCX_SOCKET_TEXT];
 
     rcx_socket_name_missing(t, names, sizeof names);
+    rcx_socket_clue(t, clue, sizeof clue);
     rcx_socket_tree_fail(t, RCX_ERR_TIMEOUT,
                          "%s of %d did not come within "
-                         "%.3g s",
-                         names, t->size, seconds(t->overdue_of));
+                         "%.3g s%s",
+                         names, t->size, seconds(t->overdue_of), clue);
 }
 
 /* Of rank 0: the rank at a position came to it, and not to its parent. */
@@ -321,7 +323,8 @@ static uint64_t soonest(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-uint64_t rcx_socket_check_time(struct rcx_socket_tree *t)
+/* What deadlines require. Returns the time of the next look at them. */
+static uint64_t check_deadline(struct rcx_socket_tree *t)
 {
     const uint64_t now = rcx_now_ns();
     uint64_t next = t->has_deadline ? t->until_ns : UINT64_MAX;
@@ -353,6 +356,63 @@ uint64_t rcx_socket_check_time(struct rcx_socket_tree *t)
                                  ? t->overdue_ns + answer_ns
                                  : t->overdue_ns + above_ns);
     return next;
+}
+
+/* ---- Warnings ------------------------------------------------------------ */
+
+/* The first child whose part is missing; NULL: all are here. */
+static const struct rcx_socket_link *late_child(const struct rcx_socket_tree *t)
+{
+    for (int i = 0; i < t->n_children; i++)
+        if (!t->children[i].has_given)
+            return &t->children[i];
+    return NULL;
+}
+
+/* The rank of a child; only rank 0 knows that of one that is not connected. */
+static int rank_of(const struct rcx_socket_tree *t,
+                   const struct rcx_socket_link *child)
+{
+    const int first = t->position * RCX_SOCKET_FAN + 1;
+
+    return child->fd >= 0 || !t->arrivals
+               ? child->rank
+               : t->arrivals[first + (child - t->children)].place.rank;
+}
+
+/* A rank that waits warns of its neighbours. Until all have come, rank 0 alone
+ * knows which ranks are missing. Of rank 0, one rank warns. */
+static void warn(struct rcx_socket_tree *t)
+{
+    const struct rcx_socket_link *late = late_child(t);
+    char names[RCX_SOCKET_TEXT / 2], clue[RCX_SOCKET_TEXT];
+
+    if (t->position == 0 && t->n_arrived < t->size) {
+        rcx_socket_name_missing(t, names, sizeof names);
+        rcx_socket_clue(t, clue, sizeof clue);
+        rcx_start_wait_warn(t->wait, "%s of %d ha%s not come%s", names, t->size,
+                            t->size - t->n_arrived == 1 ? "s" : "ve", clue);
+    } else if (late && (t->position == 0 || t->step > 0)) {
+        rcx_start_wait_warn(t->wait,
+                            "rank %d has not taken part, or a rank that sends "
+                            "through it",
+                            rank_of(t, late));
+    } else if (!late && t->position == 1) {
+        rcx_start_wait_warn(t->wait,
+                            "rank %d has not sent what all ranks gave: it "
+                            "waits for others, or is stopped",
+                            t->parent.rank);
+    } else {
+        rcx_start_wait_skip(t->wait);
+    }
+}
+
+uint64_t rcx_socket_check_time(struct rcx_socket_tree *t)
+{
+    if (t->has_deadline && rcx_start_wait_is_due(t->wait))
+        warn(t);
+    return soonest(check_deadline(t),
+                   t->has_deadline ? rcx_start_wait_next(t->wait) : UINT64_MAX);
 }
 
 /* ---- Control frames of other ranks --------------------------------------- */

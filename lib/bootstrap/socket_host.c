@@ -12,11 +12,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bootstrap/socket_join.h"
 #include "core/base/clock.h"
 #include "core/base/file.h"
 
 enum { OCCUPIED_PAUSE_US = 100000 };
 static const uint64_t occupied_ns = 10000000000; /* wait for a port */
+/* A start that has failed keeps its port for a moment. */
+static const uint64_t ask_after_ns = 1000000000;
 
 /* ---- Failures ------------------------------------------------------------ */
 
@@ -196,27 +199,40 @@ static rcx_status_t listen_by_host(struct rcx_socket_tree *t,
                                    int *listener_p)
 {
     uint64_t until = rcx_now_ns() + occupied_ns;
+    uint64_t ask_ns = rcx_now_ns() + ask_after_ns;
+    rcx_status_t status = RCX_OK;
+    int error;
 
     if (t->until_ns < until)
         until = t->until_ns;
     for (;;) {
         *listener_p = rcx_socket_listen_by_host(&job->root);
+        error = errno;
         if (*listener_p >= 0)
             return RCX_OK;
-        if (errno != EADDRINUSE || rcx_now_ns() >= until)
+        if (error != EADDRINUSE || rcx_now_ns() >= until)
             break;
+        if (rcx_now_ns() >= ask_ns) {
+            status = rcx_socket_ask_holder(t, job);
+            ask_ns = rcx_now_ns() + ask_after_ns;
+        }
+        if (status != RCX_OK)
+            return status;
+        if (rcx_start_wait_is_due(t->wait))
+            rcx_start_wait_warn(t->wait, "rank 0 cannot listen at %s: %s",
+                                job->where, strerror(error));
         usleep(OCCUPIED_PAUSE_US);
     }
     return rcx_fail(t->log, RCX_ERR_LAUNCH, "rank 0 cannot listen at %s: %s%s",
-                    job->where, strerror(errno),
-                    errno == EADDRINUSE ? "; does another job use it?" : "");
+                    job->where, strerror(error),
+                    error == EADDRINUSE ? "; does another job use it?" : "");
 }
 
 static rcx_status_t listen_by_file(struct rcx_socket_tree *t,
                                    struct rcx_socket_job *job, int *listener_p)
 {
-    struct rcx_socket_root id = {.has_key = true, .key = job->root.key};
-    char why[RCX_FILE_WHY];
+    struct rcx_socket_root id = {.has_key = true, .key = job->root.key}, old;
+    char why[RCX_SOCKET_TEXT];
     rcx_status_t status;
 
     if (!job->root.has_key && !rcx_socket_random(&id.key, sizeof id.key))
@@ -225,7 +241,12 @@ static rcx_status_t listen_by_file(struct rcx_socket_tree *t,
     if (status != RCX_OK)
         return status;
     *listener_p = id.fd;
+    job->replaced_pid =
+        rcx_socket_file_read(job->root.path, &old, why, sizeof why) ? old.pid
+                                                                    : 0;
     job->root.key = id.key;
+    job->root.pid = id.pid;
+    job->root.mark = id.mark;
     if (rcx_socket_file_write(job->root.path, &id))
         return RCX_OK;
     rcx_file_why(job->root.path, errno, why, sizeof why);

@@ -343,7 +343,7 @@ static rcx_status_t listen_at_host(const struct rcx_log *log,
 
     if (!*root->host || (literal && is_any(&addr)))
         return rcx_socket_listen_anywhere(log, root->ports[0], root);
-    if (!rcx_socket_resolve(root->host, root->ports, 1, UINT64_MAX,
+    if (!rcx_socket_resolve(root->host, root->ports, 1, UINT64_MAX, NULL,
                             &root->addrs, why, sizeof why))
         return rcx_fail(log, RCX_ERR_LAUNCH, "rcx_get_id: %s", why);
     fd = rcx_socket_listen(literal ? &addr : NULL, root->ports[0]);

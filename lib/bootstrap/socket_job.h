@@ -15,6 +15,7 @@ struct rcx_socket_job {
      * secret */
     struct rcx_socket_key key;
     struct rcx_socket_key name_key; /* of rcx_params_t.name */
+    pid_t replaced_pid; /* rank 0: whose file it replaced; 0: there was none */
 };
 
 /* RCX_ERR_UNSUPPORTED, not logged: neither an id nor a root is given. Other

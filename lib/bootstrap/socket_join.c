@@ -20,7 +20,8 @@ enum {
     SHORTEST_PAUSE_MS = 5,
     LONGEST_PAUSE_MS = 160,
     ATTEMPT_MS = 10000, /* how long to wait for an answer of rank 0 */
-    LOST_MS = 2000      /* how long to look for a parent that is gone */
+    LOST_MS = 2000,     /* how long to look for a parent that is gone */
+    HOLDER_MS = 300     /* how long to ask the process that has the port */
 };
 
 static void pause_ms(int ms, uint64_t until_ns)
@@ -145,7 +146,8 @@ static bool locate(const struct rcx_socket_job *job,
         *addrs = root->addrs;
     } else if (root->by == RCX_SOCKET_BY_HOST) {
         found = rcx_socket_resolve(root->host, root->ports, root->n_ports,
-                                   client->until_ns, addrs, why, sizeof why);
+                                   client->until_ns, client->wait, addrs, why,
+                                   sizeof why);
     } else {
         found = read_file(root, &id, why, sizeof why);
         if (found) {
@@ -153,10 +155,13 @@ static bool locate(const struct rcx_socket_job *job,
             *addrs = id.addrs;
         }
     }
-    if (found)
+    if (found) {
         client->key = rcx_socket_job_key(job, secret);
-    else if (client->weight == 0)
+    } else if (client->weight == 0) {
         memcpy(client->why, why, sizeof client->why);
+        client->is_absent = root->by == RCX_SOCKET_BY_FILE &&
+                            access(root->path, F_OK) != 0 && errno == ENOENT;
+    }
     return found;
 }
 
@@ -165,9 +170,9 @@ static rcx_status_t not_found(const struct rcx_socket_tree *t,
                               const struct rcx_socket_client *client)
 {
     return rcx_fail(t->log, RCX_ERR_TIMEOUT,
-                    "rank %d did not find rank 0 at %s within %.3g s: %s; rank "
-                    "0 has not started, or its rcx_init() has failed before",
-                    t->rank, job->where, seconds(t), client->why);
+                    "rank %d did not find rank 0 at %s within %.3g s: %s%s",
+                    t->rank, job->where, seconds(t), client->why,
+                    rcx_socket_client_hint(client));
 }
 
 static rcx_status_t parent_lost(const struct rcx_socket_tree *t, int parent,
@@ -243,14 +248,21 @@ static rcx_status_t ask_parent(struct rcx_socket_tree *t,
                                struct rcx_socket_client *client,
                                struct rcx_socket_reply *reply, int *fd_p)
 {
+    const char *root = client->whom;
     struct rcx_socket_addrs addrs;
+    char parent[32];
+    rcx_status_t status;
 
     client->until_ns = t->until_ns;
     client->prepare = NULL;
     client->hello.purpose = RCX_SOCKET_ATTACH;
     client->hello.position = reply->position;
     read_place(&reply->place, &addrs);
-    return rcx_socket_client_connect(client, &addrs, reply, fd_p);
+    snprintf(parent, sizeof parent, "rank %d", (int)reply->place.rank);
+    client->whom = parent;
+    status = rcx_socket_client_connect(client, &addrs, reply, fd_p);
+    client->whom = root;
+    return status;
 }
 
 /* Ask rank 0, and then the parent. RCX_IN_PROGRESS: not possible now; no
@@ -279,6 +291,18 @@ static rcx_status_t try_once(struct rcx_socket_tree *t,
                                                : RCX_IN_PROGRESS;
 }
 
+/* Set what is the same in all hellos of this process. False: no random
+ * numbers. */
+static bool introduce(const struct rcx_socket_tree *t,
+                      struct rcx_socket_hello *hello)
+{
+    hello->size = t->size;
+    hello->place.rank = t->rank;
+    hello->place.pid = (int32_t)getpid();
+    gethostname(hello->place.host, sizeof hello->place.host - 1);
+    return rcx_socket_random(&hello->token, sizeof hello->token);
+}
+
 /* Try until it has succeeded. */
 static rcx_status_t try_long(struct rcx_socket_tree *t,
                              const struct rcx_socket_job *job,
@@ -299,6 +323,7 @@ static rcx_status_t try_long(struct rcx_socket_tree *t,
         if (rcx_now_ns() >= lost_ns)
             return parent_lost(t, parent, client);
         pause_ms(ms, t->until_ns);
+        rcx_socket_client_warn(client);
         if (rcx_now_ns() >= t->until_ns)
             return parent < 0 ? not_found(t, job, client)
                               : parent_silent(t, parent, client);
@@ -311,20 +336,50 @@ rcx_status_t rcx_socket_join(struct rcx_socket_tree *t,
 {
     struct child_listener l = {.tree = t, .job = job, .fd = -1};
     struct rcx_socket_client client = {.arg = &l, .why = "no answer"};
-    struct rcx_socket_hello *hello = &client.hello;
+    char root[sizeof job->where + 16];
     rcx_status_t status = RCX_OK;
 
-    if (!rcx_socket_random(&hello->token, sizeof hello->token))
+    if (!introduce(t, &client.hello))
         return rcx_fail(t->log, RCX_ERR_LAUNCH, "there are no random numbers");
     if (rcx_socket_is_restricted())
         status = rcx_socket_interfaces(t->log, 0, &l.addrs);
     if (status != RCX_OK)
         return status;
-    hello->size = t->size;
-    hello->place.rank = t->rank;
-    hello->place.pid = (int32_t)getpid();
-    gethostname(hello->place.host, sizeof hello->place.host - 1);
+    snprintf(root, sizeof root, "rank 0 at %s", job->where);
+    client.whom = root;
+    client.wait = t->wait;
     status = try_long(t, job, &l, &client);
     rcx_socket_listener_close(l.fd);
     return status;
+}
+
+/* ---- Rank 0 -------------------------------------------------------------- */
+
+rcx_status_t rcx_socket_ask_holder(struct rcx_socket_tree *t,
+                                   const struct rcx_socket_job *job)
+{
+    static const char *const loopback[] = {"127.0.0.1", "::1"};
+    const struct rcx_socket_root *root = &job->root;
+    struct rcx_socket_client client = {
+        .until_ns = rcx_now_ns() + HOLDER_MS * ms_ns,
+        .key = rcx_socket_job_key(job, rcx_socket_job_secret(job)),
+        .hello.purpose = RCX_SOCKET_JOIN};
+    struct rcx_socket_addrs addrs = {.n = 0};
+    struct rcx_socket_reply reply;
+    struct rcx_socket_addr addr;
+    int fd;
+
+    for (int i = 0; i < root->n_ports; i++) {
+        addr.port = root->ports[i];
+        if (rcx_socket_ip_parse(root->host, &addr))
+            rcx_socket_addrs_add(&addrs, &addr);
+        for (int k = 0; k < 2; k++)
+            if (rcx_socket_ip_parse(loopback[k], &addr))
+                rcx_socket_addrs_add(&addrs, &addr);
+    }
+    if (!introduce(t, &client.hello) ||
+        rcx_socket_client_connect(&client, &addrs, &reply, &fd) != RCX_OK)
+        return RCX_OK;
+    close(fd);
+    return reply.verdict == RCX_SOCKET_REFUSED ? refused(t, &reply) : RCX_OK;
 }

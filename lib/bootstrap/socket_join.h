@@ -13,4 +13,9 @@
 rcx_status_t rcx_socket_join(struct rcx_socket_tree *t,
                              const struct rcx_socket_job *job);
 
+/* Rank 0 finds its port occupied. If rank 0 of this job listens there, too, the
+ * job fails on both, logged. RCX_OK: it is another process. */
+rcx_status_t rcx_socket_ask_holder(struct rcx_socket_tree *t,
+                                   const struct rcx_socket_job *job);
+
 #endif

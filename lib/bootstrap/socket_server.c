@@ -106,6 +106,7 @@ static void answer(struct rcx_socket_server *server,
     bool keeps;
 
     if (!rcx_socket_same(&code, &hello->code)) {
+        server->has_refused |= rcx_socket_peer_addr(fd, &server->refused);
         close_pending(server, p);
         return;
     }

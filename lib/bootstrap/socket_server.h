@@ -19,8 +19,10 @@ struct rcx_socket_server {
     int epoll;
     bool is_watched; /* the listener is in epoll */
     struct rcx_socket_key key;
-    struct rcx_socket_pending *at; /* RCX_SOCKET_PENDING of them */
-    int n;                         /* that are open */
+    struct rcx_socket_pending *at;  /* RCX_SOCKET_PENDING of them */
+    int n;                          /* that are open */
+    bool has_refused;               /* one with another secret */
+    struct rcx_socket_addr refused; /* the last of them */
     /* Complete the reply to a hello with the right code. True: the callback
      * keeps the connection fd. */
     bool (*admit)(const struct rcx_socket_hello *hello, int fd,

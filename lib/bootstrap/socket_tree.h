@@ -36,15 +36,19 @@ struct rcx_socket_arrival {
     struct rcx_socket_place place;
 };
 
+struct rcx_socket_job;
+
 struct rcx_socket_tree {
     struct rcx_heap *heap;
     const struct rcx_log *log;
     int rank;
     int size;
     int position;
-    int64_t timeout_ns; /* for the whole of opening; 0: none */
-    uint64_t until_ns;  /* deadline of opening */
-    int epoll;          /* -1: none */
+    int64_t timeout_ns;               /* for the whole of opening; 0: none */
+    uint64_t until_ns;                /* deadline of opening */
+    struct rcx_start_wait *wait;      /* of opening; NULL: nothing warns */
+    const struct rcx_socket_job *job; /* of rank 0: NULL: not known */
+    int epoll;                        /* -1: none */
     struct rcx_socket_server server;
     struct rcx_socket_link parent; /* not of rank 0 */
     struct rcx_socket_link children[RCX_SOCKET_FAN];

@@ -193,7 +193,7 @@ while ! listens "$port" && kill -0 "${begun[first]}"; do
     sleep 0.05
 done
 begin second env RCX_RANK=1 RCX_SIZE=2 RCX_ROOT=127.0.0.1:"$port" RCX_SECRET=b RCX_TIMEOUT=2s "$main" sum
-end first $ERR_TIMEOUT && grep -q 'rank 1 of 2 did not come' "$err"
+end first $ERR_TIMEOUT && grep -q 'rank 1 of 2 did not come.*; rank 0 has refused a process on 127.0.0.1, which has another secret' "$err"
 ok $? "a process with another RCX_SECRET does not get in"
 end second $ERR_TIMEOUT && grep -q 'has another secret' "$err"
 ok $? "and is told so"
@@ -217,6 +217,32 @@ if [ "$(id -u)" -eq 0 ]; then
 else
     skip "only root can be another user" "ranks of two users on a node are an error on all"
 fi
+# two_zeros ROOT: two processes are rank 0 of 2
+two_zeros() {
+    for i in 1 2; do
+        begin zero$i env RCX_RANK=0 RCX_SIZE=2 RCX_ROOT="$1" RCX_TIMEOUT=4s "$main" sum
+    done
+}
+both_say() { # STATUS PATTERN
+    end zero1 "$1" && grep -q "$2" "$err" && end zero2 "$1" && grep -q "$2" "$err"
+}
+port=$(free_port)
+two_zeros 127.0.0.1:"$port"
+both_say $ERR_LAUNCH 'rank 0 came twice: process [0-9]* on .* and process [0-9]* on .*; are two jobs started at one address?$'
+ok $? "two processes that are rank 0 of one host and port learn of each other"
+two_zeros file:"$scratch/root"
+both_say $ERR_TIMEOUT 'rank 1 of 2 did not come within 4 s; .*process [0-9]*.*: is \(it\|that\) rank 0, too?$'
+ok $? "and those of one file"
+out=$scratch/out err=$scratch/err
+# Real time passes: the first warning is due after 5 s.
+port=$(free_port)
+begin late1 env RCX_RANK=1 RCX_SIZE=2 RCX_ROOT=127.0.0.1:"$port" "$main" sum
+until grep -q 'has waited' "$scratch/late1.err" || ! kill -0 "${begun[late1]}"; do sleep 0.1; done
+begin late0 env RCX_RANK=0 RCX_SIZE=2 RCX_ROOT=127.0.0.1:"$port" "$main" sum
+end late0 0 && grep -qx '2 ranks' "$out" && end late1 0 \
+    && says 1 "^rcx warning: \[1\] rcx_init has waited [0-9.]* s: rank 0 at 127.0.0.1:$port is not reached: " && says 1 ''
+ok $? "a rank that waits for rank 0 says so"
+out=$scratch/out err=$scratch/err
 
 ranks 3 env RCX_ROOT=file:"$scratch/root" RCX_TIMEOUT=2s "$main" abort
 [ "${codes[*]}" = "3 134 3" ]

@@ -12,6 +12,7 @@
 
 struct lines {
     int count;
+    char first[512];
     char last[512];
 };
 
@@ -20,8 +21,9 @@ static inline void keep_line(rcx_log_level_t level, const char *text, void *arg)
     struct lines *lines = arg;
 
     (void)level;
-    lines->count++;
     snprintf(lines->last, sizeof lines->last, "%s", text);
+    if (lines->count++ == 0)
+        memcpy(lines->first, lines->last, sizeof lines->first);
 }
 
 /* The arguments with which rcx_init() opens a bootstrap, and the result. */

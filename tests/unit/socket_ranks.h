@@ -16,14 +16,18 @@
 #include <unistd.h>
 
 #include "bootstrap_side.h"
+#include "core/base/clock.h"
 #include "test.h"
 
 enum { RANKS_MAX = 64, GATES = 4, KILLED = 1000, PATIENCE_S = 30 };
 static const int64_t long_ns = INT64_C(20000000000);
+/* When starts began: the next warning of one is minutes away. */
+static const uint64_t long_ago_ns = UINT64_C(700000000000);
 
 struct outcome {
     rcx_status_t status; /* of the call that failed first */
     int lines;
+    char first[512];
     char line[512];
     int descriptors; /* more than before */
     bool is_clean;   /* nothing is left on the heap */
@@ -48,6 +52,7 @@ struct start {
     const char *address;         /* for the id; NULL: 127.0.0.1:0 */
     void (*spoil)(rcx_id_t *id); /* NULL: not */
     bool by_environment;
+    bool warns; /* a warning of the start is due at once */
 };
 
 typedef rcx_status_t (*script_t)(struct side *side, struct ranks *ranks);
@@ -91,6 +96,7 @@ static inline void run_rank(struct ranks *ranks, int i,
                             const struct start *start, script_t script)
 {
     struct outcome *outcome = &ranks->outcomes[i];
+    struct rcx_start_wait wait;
     struct side side;
     rcx_id_t id;
     int before;
@@ -117,10 +123,15 @@ static inline void run_rank(struct ranks *ranks, int i,
         side.params.size = start->size;
     }
     side.args.timeout_ns = start->timeout_ns;
+    rcx_start_wait_begin(&wait, &side.log, rcx_now_ns() - long_ago_ns);
+    if (start->warns)
+        wait.next_ns = 0;
+    side.args.wait = &wait;
     outcome->status = script(&side, ranks);
     if (side.boot)
         side.boot->ops->close(side.boot);
     outcome->lines = side.lines.count;
+    memcpy(outcome->first, side.lines.first, sizeof outcome->first);
     memcpy(outcome->line, side.lines.last, sizeof outcome->line);
     outcome->is_clean = side.heap.live == 0;
     outcome->descriptors = count_descriptors() - before;
@@ -201,6 +212,20 @@ static inline void assert_told(const struct ranks *ranks, int i,
     assert_non_null(strstr(o->line, words));
     assert_true(o->is_clean);
     assert_int_equal(0, o->descriptors);
+}
+
+/* Before that line, rank i warned once, with these words. */
+static inline void assert_warned(const struct ranks *ranks, int i,
+                                 const char *words)
+{
+    const struct outcome *o = &ranks->outcomes[i];
+
+    if (o->lines != 2 || !strstr(o->first, words))
+        print_message("# process %d: %d lines, \"%s\", not \"%s\"\n", i,
+                      o->lines, o->first, words);
+    assert_int_equal(2, o->lines);
+    assert_non_null(strstr(o->first, "rcx_init has waited 7"));
+    assert_non_null(strstr(o->first, words));
 }
 
 /* ---- Scripts ------------------------------------------------------------- */

@@ -4,42 +4,14 @@
  * or stopped at each step. Every rank that is alive ends with one line that
  * names the cause.
  */
-#include "socket_ranks.h"
+#include "socket_roots.h"
 
-#include <netdb.h>
 #include <netinet/in.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/socket.h>
 
 #include "bootstrap/socket_id.h"
-
-static const struct start brief = {.timeout_ns = INT64_C(2000000000)};
-
-/* Ranks of a job of size, in processes of their own. */
-static struct ranks *start_some(int n, const int list[], int size,
-                                script_t script)
-{
-    struct ranks *ranks = ranks_new();
-    struct start starts[RANKS_MAX];
-
-    for (int i = 0; i < n; i++) {
-        starts[i] = brief;
-        starts[i].rank = list[i];
-        starts[i].size = size;
-    }
-    ranks_start(ranks, n, starts, script);
-    return ranks;
-}
-
-static void end_told(struct ranks *ranks, rcx_status_t status,
-                     const char *words)
-{
-    ranks_end(ranks);
-    for (int i = 0; i < ranks->n; i++)
-        assert_told(ranks, i, status, words);
-    ranks_free(ranks);
-}
 
 /* ---- Ranks that are missing or wrong ------------------------------------- */
 
@@ -121,9 +93,12 @@ static void a_process_with_another_secret_does_not_get_in(void **state)
     starts[1].spoil = change_secret;
     ranks_start(ranks, 3, starts, whole_life);
     ranks_end(ranks);
-    assert_told(ranks, 0, RCX_ERR_TIMEOUT, "rank 1 of 3 did not come");
+    assert_told(ranks, 0, RCX_ERR_TIMEOUT,
+                "rank 1 of 3 did not come within 2 s; rank 0 has refused a "
+                "process on 127.0.0.1, which has another secret");
     assert_told(ranks, 1, RCX_ERR_TIMEOUT, "has another secret");
-    assert_told(ranks, 2, RCX_ERR_TIMEOUT, "rank 1 of 3 did not come");
+    assert_null(strstr(ranks->outcomes[1].line, "has not started"));
+    assert_told(ranks, 2, RCX_ERR_TIMEOUT, "rank 0 has refused a process");
     ranks_free(ranks);
 }
 
@@ -401,48 +376,6 @@ a_rank_without_memory_leaves_nothing_and_ends_the_start(void **state)
 }
 
 /* ---- Roots --------------------------------------------------------------- */
-
-/* A name service that is silent about one name, and knows no other. */
-int __wrap_getaddrinfo(const char *host, const char *service,
-                       const struct addrinfo *hints, struct addrinfo **found_p);
-int __wrap_getaddrinfo(const char *host, const char *service,
-                       const struct addrinfo *hints, struct addrinfo **found_p)
-{
-    (void)service;
-    (void)hints;
-    (void)found_p;
-    if (strcmp(host, "silent.invalid") == 0)
-        sleep(2 * PATIENCE_S);
-    return EAI_NONAME;
-}
-
-static void set_root(const char *root, const char *rank)
-{
-    setenv("RCX_ROOT", root, 1);
-    setenv("RCX_RANK", rank, 1);
-    setenv("RCX_SIZE", "2", 1);
-}
-
-static void unset_root(void)
-{
-    unsetenv("RCX_ROOT");
-    unsetenv("RCX_RANK");
-    unsetenv("RCX_SIZE");
-}
-
-/* A process whose environment names the root and its rank. */
-static void run_with_root(const char *root, const char *rank,
-                          rcx_status_t status, const char *words)
-{
-    struct ranks *ranks = ranks_new();
-    const struct start start = {.timeout_ns = INT64_C(300000000),
-                                .by_environment = true};
-
-    set_root(root, rank);
-    ranks_start(ranks, 1, &start, whole_life);
-    unset_root();
-    end_told(ranks, status, words);
-}
 
 static void a_port_of_another_program_is_said_by_rank_0(void **state)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Backoff of a waiting rank: when it releases its core, and whether it yields
- * or sleeps. Ranks share a thread over the simulated network, where rank 0
- * waits for rank 1. sched_yield() and nanosleep() are wrapped to count them.
+ * Backoff of a waiting rank, and of one that tests in a loop: when it releases
+ * its core, and whether it yields or sleeps. Ranks share a thread over the
+ * simulated network, where rank 0 waits for rank 1. sched_yield() and
+ * nanosleep() are wrapped to count them.
  */
 #include "test.h"
 
@@ -217,6 +218,132 @@ static void a_rank_with_its_own_core_does_not_sleep(void **state)
     join_and_close(&c, &job);
 }
 
+/* ---- Loops of calls that return at once ---------------------------------- */
+
+static void by_test(rcx_request_t *r)
+{
+    int done = 1;
+
+    assert_ok(rcx_test(r, &done));
+    assert_false(done);
+}
+
+static void by_test_any(rcx_request_t *r)
+{
+    size_t index;
+
+    assert_status(rcx_test_any(1, &r, &index), RCX_IN_PROGRESS);
+}
+
+static void by_test_all(rcx_request_t *r)
+{
+    int done = 1;
+
+    assert_ok(rcx_test_all(1, &r, &done));
+    assert_false(done);
+}
+
+static void by_wait_for(rcx_request_t *r)
+{
+    assert_status(rcx_wait_for(r, 0), RCX_IN_PROGRESS);
+}
+
+static void by_progress(rcx_request_t *r)
+{
+    assert_int_equal(rcx_progress(r->comm->context), 0);
+}
+
+static void by_iprobe(rcx_request_t *r)
+{
+    int flag = 1;
+
+    assert_ok(rcx_iprobe(RCX_ANY_SOURCE, 7, r->comm, &flag, NULL));
+    assert_false(flag);
+}
+
+/* Each polls once, finds nothing, and returns. */
+static void (*const looks[])(rcx_request_t *r) = {
+    by_test, by_test_any, by_test_all, by_wait_for, by_progress, by_iprobe};
+enum { LOOKS = sizeof looks / sizeof *looks, TIMES_EACH = 4096 };
+
+/* How many of so many looks in a row yield the core, where a wait releases it
+ * after spin empty polls; RCX_WAIT says how it does that. No look sleeps. */
+static void assert_yields(const char *wait, unsigned spin, int expected)
+{
+    struct calls c;
+    struct job job;
+
+    open_with(&job, RANKS, "RCX_WAIT", wait, NULL);
+    calls_open(&c, &job, &call);
+    if (spin > 0) /* else as RCX_WAIT has it for any number of ranks */
+        job.contexts[0]->progress.spin = spin;
+    assert_ok(calls_make_one(&c, 0, false));
+    for (int k = 0; k <= LOOKS; k++) { /* the last time, all in turn */
+        by_test(c.requests[0]);        /* takes what has arrived */
+        job.contexts[0]->progress.idle_polls = 0;
+        yields = sleeps = 0;
+        for (int i = 0; i < TIMES_EACH; i++)
+            looks[k < LOOKS ? k : i % LOOKS](c.requests[0]);
+        assert_int_equal(yields, expected);
+        assert_int_equal(sleeps, 0);
+    }
+    join_and_close(&c, &job);
+}
+
+static void loops_of_tests_yield_as_a_wait_does(void **state)
+{
+    (void)state;
+    assert_yields("poll", 0, 0);
+    assert_yields("yield", 0, TIMES_EACH);
+    assert_yields("block", 1, TIMES_EACH);
+    assert_yields("block", 1024, TIMES_EACH / 1024);
+    assert_yields("auto", 1, TIMES_EACH);
+    assert_yields("auto", 1024, TIMES_EACH / 1024);
+}
+
+/* Each wait is too short to release the core by itself. */
+static void loops_of_short_waits_release_the_core(void **state)
+{
+    struct calls c;
+    struct job job;
+
+    (void)state;
+    begin_to_wait(&job, &c, false);
+    job.contexts[0]->progress.polls = 64;
+    job.contexts[0]->progress.spin = 1 << 20;
+    yields = 0;
+    for (int i = 0; yields < 2 && i < 1 << 20; i++)
+        assert_status(rcx_wait_for(c.requests[0], MS / 1000), RCX_IN_PROGRESS);
+    assert_int_equal(yields, 2);
+    join_and_close(&c, &job);
+}
+
+static void a_probe_that_finds_its_message_does_not_yield(void **state)
+{
+    const int x = 5;
+    rcx_request_t *r;
+    struct job job;
+    int flag = 0;
+
+    (void)state;
+    open_with(&job, RANKS, NULL, NULL, NULL);
+    job.contexts[0]->progress.spin = 1;
+    assert_ok(rcx_isend(&x, 1, RCX_INT, 0, 7, world_of(&job, 1), &r));
+    while (!flag)
+        assert_ok(rcx_iprobe(1, 7, world_of(&job, 0), &flag, NULL));
+    yields = 0;
+    for (int i = 0; i < 10; i++) {
+        assert_ok(rcx_iprobe(1, 7, world_of(&job, 0), &flag, NULL));
+        assert_true(flag);
+    }
+    assert_int_equal(yields, 0);
+    assert_ok(rcx_recv(&flag, 1, RCX_INT, 1, 7, world_of(&job, 0), NULL));
+    assert_int_equal(flag, x);
+    assert_ok(rcx_wait(r));
+    assert_ok(rcx_request_free(&r));
+    assert_ok(job_close(&job));
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -224,6 +351,9 @@ int main(void)
         cmocka_unit_test(a_rank_sleeps_after_long_yields_and_then_yields_again),
         cmocka_unit_test(long_yields_far_apart_are_no_contention),
         cmocka_unit_test(a_rank_with_its_own_core_does_not_sleep),
+        cmocka_unit_test(loops_of_tests_yield_as_a_wait_does),
+        cmocka_unit_test(loops_of_short_waits_release_the_core),
+        cmocka_unit_test(a_probe_that_finds_its_message_does_not_yield),
     };
 
     return cmocka_run_group_tests_name("backoff", tests, NULL, NULL);

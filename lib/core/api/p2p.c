@@ -5,6 +5,7 @@
 #include "core/op/types.h"
 #include "core/run/fault/failure.h"
 #include "core/run/request/p2p.h"
+#include "core/run/wait/backoff.h"
 #include "core/run/wait/enter.h"
 #include "core/run/wait/progress.h"
 
@@ -319,6 +320,7 @@ static rcx_status_t probe(struct rcx_comm *comm, struct rcx_p2p_call *call,
                           int *flag_p, rcx_recv_info_t *info_p)
 {
     rcx_status_t status;
+    int events;
 
     rcx_log_name_call(&comm->context->log, "iprobe");
     status =
@@ -326,10 +328,11 @@ static rcx_status_t probe(struct rcx_comm *comm, struct rcx_p2p_call *call,
     rcx_log_name_call(&comm->context->log, NULL);
     if (status != RCX_OK)
         return status;
-    rcx_context_test(comm->context);
+    events = rcx_context_progress(comm->context);
     if (rcx_comm_is_failed(comm))
         return rcx_comm_refuse(comm);
     *flag_p = look(comm, call, info_p);
+    rcx_back_off_test(comm->context, *flag_p || events > 0);
     return RCX_OK;
 }
 

@@ -155,6 +155,15 @@ static bool is_complete(void *request)
     return ((const struct rcx_request *)request)->state != RCX_REQUEST_ACTIVE;
 }
 
+/* The first progress of a call that then waits, or returns at once. */
+static void look_once(struct rcx_context *context, bool waits)
+{
+    if (waits)
+        rcx_context_progress(context);
+    else
+        rcx_context_test(context);
+}
+
 /* Makes progress once, also if the time is over. */
 static rcx_status_t wait_for(struct rcx_request *r, int64_t timeout_ns)
 {
@@ -167,7 +176,7 @@ static rcx_status_t wait_for(struct rcx_request *r, int64_t timeout_ns)
                         "rcx_wait_for: timeout_ns=%lld: needs 0 or more",
                         (long long)timeout_ns);
     if (!is_complete(r))
-        rcx_context_progress(context);
+        look_once(context, timeout_ns > 0);
     set_waiting(r, true);
     is_over = rcx_context_wait(context, until_ns, is_complete, r);
     set_waiting(r, false);
@@ -299,7 +308,7 @@ static rcx_status_t take_first(struct rcx_context *context, struct several *s,
     bool is_over;
 
     if (!look(s))
-        rcx_context_test(context);
+        look_once(context, until_ns > 0);
     set_all_waiting(s, true);
     is_over = rcx_context_wait(context, until_ns, look, s);
     set_all_waiting(s, false);

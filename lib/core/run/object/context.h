@@ -38,6 +38,9 @@ struct rcx_progress {
     unsigned polls_since_tick; /* since the last housekeeping */
     unsigned polls;            /* empty polls in a row before anything else */
     unsigned spin;             /* empty polls before the core is released */
+    unsigned idle_polls;       /* in a row, of calls that have returned before
+                               what they look for, since the core was last
+                               released */
     bool is_oversubscribed;    /* ranks outnumber cores, and it may choose how
                                to wait */
     bool core_exclusive;       /* no other task uses this core: */

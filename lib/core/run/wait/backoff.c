@@ -72,7 +72,7 @@ static void note_contention(struct rcx_progress *p, uint64_t before,
         before + (1 + sleep_factor[p->contention_level]) * took;
 }
 
-void rcx_yield(struct rcx_progress *p, uint64_t before)
+static void yield_core(struct rcx_progress *p, uint64_t before)
 {
     int64_t took;
 
@@ -121,7 +121,7 @@ static bool release_core(struct rcx_context *context,
         (before < p->contended_until || waited_ns > SLEEP_AFTER_NS))
         backoff_sleep(context, waited_ns);
     else
-        rcx_yield(p, before);
+        yield_core(p, before);
     if (tells)
         t->ops->core_released(t, false);
     return rcx_ticks() - before > RCX_IDLE_TICKS;
@@ -130,8 +130,8 @@ static bool release_core(struct rcx_context *context,
 /* Spin if nothing else wants this core, or if ranks on other cores are about to
  * send what this one waits for: it arrives before the core could be released.
  * Not if ranks of other nodes share the cores, as their messages travel through
- * sockets. */
-bool rcx_should_spin(struct rcx_context *context)
+ * sockets. True: something did arrive. */
+static bool should_spin(struct rcx_context *context)
 {
     const struct rcx_progress *p = &context->progress;
     struct rcx_transport *t = context->transport;
@@ -149,8 +149,22 @@ bool rcx_back_off(struct rcx_context *context, struct rcx_idle_polls *idle,
 
     if (context->config.wait == RCX_WAIT_BLOCK)
         rcx_sleep(context, until_ns);
-    else if (!rcx_should_spin(context))
+    else if (!should_spin(context))
         was_off = release_core(context, idle);
     idle->polls = 0;
     return was_off;
+}
+
+int rcx_back_off_test(struct rcx_context *context, bool found)
+{
+    struct rcx_progress *p = &context->progress;
+
+    p->idle_polls = found ? 0 : p->idle_polls + 1;
+    if (p->idle_polls < p->spin)
+        return 0;
+    p->idle_polls = 0;
+    if (should_spin(context))
+        return rcx_handle_done(context);
+    yield_core(p, rcx_ticks());
+    return 0;
 }

@@ -16,14 +16,14 @@ struct rcx_idle_polls {
     uint64_t since_ns;
 };
 
-/* Whether to spin: something may arrive before the core could be released.
- * Polls for that time; true if it did arrive. */
-bool rcx_should_spin(struct rcx_context *context);
-/* Yield the core once. before: ticks. */
-void rcx_yield(struct rcx_progress *p, uint64_t before);
 /* Spin, yield, or sleep until until_ns at most. idle: of the wait so far. True:
  * this rank was off its core for long, and has to drain. */
 bool rcx_back_off(struct rcx_context *context, struct rcx_idle_polls *idle,
                   uint64_t until_ns);
+/* A call that polls once and returns at once has polled. If it has found
+ * nothing, that was an empty poll: the core is yielded after as many as in a
+ * wait. It does not sleep, as the program may do other work between two calls.
+ * Returns the number of events meanwhile. */
+int rcx_back_off_test(struct rcx_context *context, bool found);
 
 #endif

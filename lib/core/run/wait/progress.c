@@ -80,18 +80,11 @@ static void idle(struct rcx_context *context, struct rcx_idle_polls *idle_polls,
     context->progress.ticks = rcx_ticks();
 }
 
-/* A loop of tests would keep its core from the ranks that it waits for. It does
- * not sleep, as the program may do other work between two tests. */
 int rcx_context_test(struct rcx_context *context)
 {
     const int events = rcx_context_progress(context);
 
-    if (events > 0 || !context->progress.is_oversubscribed)
-        return events;
-    if (rcx_should_spin(context))
-        return rcx_handle_done(context);
-    rcx_yield(&context->progress, rcx_ticks());
-    return 0;
+    return events + rcx_back_off_test(context, events > 0);
 }
 
 static inline void wait_once(struct rcx_context *context,
@@ -135,17 +128,19 @@ rcx_status_t rcx_request_wait(struct rcx_request *r)
     return r->status;
 }
 
+/* A row of empty polls goes on in the next call, or a loop of short waits would
+ * never release the core. */
 bool rcx_context_wait(struct rcx_context *context, uint64_t until_ns,
                       bool (*is_over)(void *arg), void *arg)
 {
-    struct rcx_idle_polls idle_polls = {0};
+    struct rcx_idle_polls idle_polls = {.polls = context->progress.idle_polls};
+    bool good;
 
-    while (!is_over(arg)) {
-        if (rcx_now_ns() >= until_ns)
-            return false;
+    while (!(good = is_over(arg)) && rcx_now_ns() < until_ns) {
         progress_tick(context);
         if (!is_over(arg))
             wait_once(context, &idle_polls, until_ns);
     }
-    return true;
+    context->progress.idle_polls = good ? 0 : idle_polls.polls;
+    return good;
 }

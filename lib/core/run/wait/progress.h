@@ -35,8 +35,8 @@ bool rcx_context_wait(struct rcx_context *context, uint64_t until_ns,
 /* Poll the transport, complete requests, and run housekeeping at intervals.
  * Returns the number of events. */
 int rcx_context_progress(struct rcx_context *context);
-/* The same for a call that returns at once: if ranks outnumber cores and there
- * was nothing, it yields the core. */
+/* The same for a call that returns at once: a loop of such calls yields the
+ * core as a wait does. */
 int rcx_context_test(struct rcx_context *context);
 /* Poll all sources and hand the guard over, unless that was just done. */
 void rcx_context_progress_full(struct rcx_context *context);

@@ -153,8 +153,9 @@ struct seen {
 
 /* A part of a rank with one row, whose time is the sum of its samples unless
  * it is given. */
-static void add_part(int rank, int comm_rank, const struct seen *s,
-                     uint64_t calls, double seconds)
+static struct rcx_part_row *add_part(int rank, int comm_rank,
+                                     const struct seen *s, uint64_t calls,
+                                     double seconds)
 {
     const size_t samples = (size_t)s->calls;
     const size_t bytes = sizeof(struct rcx_profile_part) +
@@ -185,6 +186,7 @@ static void add_part(int rank, int comm_rank, const struct seen *s,
                                  .algorithm = "ring",
                                  .calls = calls ? calls : samples,
                                  .seconds = calls ? seconds : sum};
+    return row;
 }
 
 static void assert_ns(double seconds, double ns)
@@ -289,6 +291,20 @@ static void calls_without_a_sample_move_as_long_as_the_mean_one(void **state)
     assert_spread(&line->waiting, 5e3, 40e3, 75e3);
 }
 
+/* 4 bytes on each of 7 ranks; then 1 to 7 bytes, 28 in all. */
+static void bytes_are_the_mean_of_exact_sums(void **state)
+{
+    static const struct seen seen = {RCX_COLL_REDUCE, 0, 1, 0, 7, {{0, 50}}};
+
+    for (int differ = 0; differ <= 1; differ++) {
+        close_parts(state);
+        open_parts(state);
+        for (int i = 0; i < 7; i++)
+            add_part(i, i, &seen, 0, 0)->moved = differ ? (uint64_t)i + 1 : 4;
+        assert_int_equal(compute(7)->moved, 4);
+    }
+}
+
 static void parts_of_a_split_are_compared_apart_and_share_a_line(void **state)
 {
     static const struct seen seen[4] = {
@@ -384,6 +400,7 @@ int main(void)
         TABLE_TEST(a_prefix_sum_waits_for_lower_ranks_only),
         TABLE_TEST(a_leaf_that_leaves_early_has_not_waited),
         TABLE_TEST(calls_without_a_sample_move_as_long_as_the_mean_one),
+        TABLE_TEST(bytes_are_the_mean_of_exact_sums),
         TABLE_TEST(parts_of_a_split_are_compared_apart_and_share_a_line),
         TABLE_TEST(ranks_without_a_part_are_counted_and_the_others_compared),
         TABLE_TEST(nothing_is_known_of_calls_that_no_two_ranks_have_sampled),

@@ -235,11 +235,12 @@ static void fill_line(struct rcx_profile_line *line, struct entry *e, size_t n,
             line->calls = e[i].row->calls;
         if (e[i].row->longest_s > line->longest)
             line->longest = e[i].row->longest_s;
-        line->moved += e[i].row->moved / n;
+        line->moved += e[i].row->moved;
         values[i] = moving_of(&e[i]);
         if (e[i].compared < line->compared)
             line->compared = e[i].compared;
     }
+    line->moved /= n;
     line->moving = spread_of(values, n);
     for (size_t i = 0; i < n; i++)
         values[i] = e[i].row->seconds - moving_of(&e[i]);

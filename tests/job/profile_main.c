@@ -8,6 +8,7 @@
  *   many    the same, with one of these allreduces
  *   dies    the same, and rank 1 ends before it finalizes
  *   shrink  the same, and the others go on without it
+ *   aborts  the same, and rank 0 aborts a communicator of ranks 0 and 2
  *   dump    the same as late, with a dump of each rank to dump.RANK
  *   messages  CALLS messages from rank 0 to rank 1, and as many back, which are
  *           received from any source
@@ -66,6 +67,20 @@ static void halves(rcx_comm_t *world, int calls)
     MUST(rcx_comm_free(&half));
 }
 
+/* The ranks of the other half see no failure. */
+static void abort_half(rcx_comm_t *world)
+{
+    rcx_comm_t *half;
+
+    MUST(rcx_comm_split(world, rcx_comm_rank(world) % 2, 0, &half));
+    if (rcx_comm_rank(world) == 0)
+        MUST(rcx_comm_abort(half));
+    if (rcx_barrier(half) !=
+        (rcx_comm_rank(world) % 2 ? RCX_OK : RCX_ERR_COMM_FAILED))
+        exit(1);
+    MUST(rcx_comm_free(&half));
+}
+
 static void messages(rcx_comm_t *world, int calls)
 {
     const int rank = rcx_comm_rank(world);
@@ -97,6 +112,8 @@ int main(int argc, char **argv)
     late_allreduces(world, strcmp(mode, "many") == 0 ? 1 : calls);
     broadcasts(world, calls);
     halves(world, calls);
+    if (strcmp(mode, "aborts") == 0)
+        abort_half(world);
     if (strcmp(mode, "dump") == 0) {
         snprintf(path, sizeof path, "dump.%d", rcx_comm_rank(world));
         MUST(rcx_dump(context, path));

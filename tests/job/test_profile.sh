@@ -83,6 +83,14 @@ run 1 "$rcxrun" -n 2 sh -c '[ "$PMIX_RANK" = 0 ] || export RCX_PROFILE=1; exec "
 says 'RCX_PROFILE or RCX_TRACE'
 ok $? "ranks that differ in it are told"
 
+for nodes in 1 2; do
+    job $nodes aborts 10 RCX_PROFILE=profile.json && [ "$(wc -l <"$err")" -eq 2 ] \
+        && [ "$(grep -c 'rcx error: \[[02]\] communicator 4' "$err")" -eq 2 ] && expect '
+assert p["ranks"] == p["size"] == 4 and row("allreduce", 4)["bytes"] == 80
+assert (0 < p["clock_error_s"]) == ('$nodes' > 1)'
+    ok $? "$nodes nodes: a failed communicator of some ranks fails no other one, and the table is of all ranks"
+done
+
 for mode in dies shrink; do
     job 1 $mode 10 RCX_PROFILE=profile.json && says 'rank 1' && expect '
 assert (p["ranks"], p["size"]) == (3, 4)

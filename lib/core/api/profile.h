@@ -59,6 +59,8 @@ struct rcx_parts {
 bool rcx_parts_add_own(struct rcx_parts *parts, struct rcx_context *context,
                        size_t most_bytes);
 
+/* The deadline of messages at the end of a job, on its communicator comm. */
+int64_t rcx_parts_limit(const rcx_comm_t *comm);
 /* Bring the parts of all ranks of the job to the lowest one that lives.
  * *is_root_p: this rank has them. Collective. */
 rcx_status_t rcx_parts_gather(struct rcx_parts *parts,

@@ -11,6 +11,9 @@
 #include <string.h>
 
 #include "core/api/profile.h"
+#include "core/run/diag/describe.h"
+#include "core/run/fault/failure.h"
+#include "core/run/wait/enter.h"
 #include "core/sched/algo.h"
 
 enum { TAG = 1, TRIES = 3, SITES = 16 };
@@ -251,13 +254,27 @@ static rcx_status_t gather(struct rcx_parts *parts, rcx_comm_t *comm)
 
 /* After a failure nothing waits for long; else a rank may still compute, and
  * rcx_finalize() waits for it as well. */
-static int64_t limit_of(const rcx_comm_t *comm)
+int64_t rcx_parts_limit(const rcx_comm_t *comm)
 {
     const int64_t own_ns = comm->timeout_ns;
 
     if (!comm->context->broken && !rcx_comm_is_failed(comm))
         return own_ns;
     return own_ns == 0 || own_ns > failed_limit_ns ? failed_limit_ns : own_ns;
+}
+
+/* Ranks may wait for this one, whose status is an error. */
+static void fail_all(rcx_comm_t *comm, rcx_status_t status)
+{
+    char name[RCX_COMM_TEXT];
+
+    if (rcx_enter(comm->context) != RCX_OK)
+        return;
+    rcx_comm_fail(comm, RCX_ERR_COMM_FAILED, &comm->rank, 1,
+                  "%s: rank %d does not pass on a profile (RCX_PROFILE): %s",
+                  rcx_comm_print(comm, name), comm->rank,
+                  rcx_status_string(status));
+    rcx_leave(comm->context);
 }
 
 /* Whether all that live have succeeded. If not, they shrink comm. */
@@ -267,8 +284,8 @@ static bool is_done(rcx_comm_t **comm_p, rcx_status_t status)
     rcx_comm_t *living = NULL;
 
     if (status != RCX_OK && !rcx_comm_is_failed(*comm_p))
-        rcx_comm_revoke(*comm_p);
-    status = rcx_comm_agree(*comm_p, &word, limit_of(*comm_p));
+        fail_all(*comm_p, status);
+    status = rcx_comm_agree(*comm_p, &word, rcx_parts_limit(*comm_p));
     if (status == RCX_OK && word)
         return true;
     status = rcx_comm_shrink(*comm_p, failed_limit_ns, &living);
@@ -295,8 +312,8 @@ rcx_status_t rcx_parts_gather(struct rcx_parts *parts,
         rcx_status_t status = RCX_ERR_PEER_FAILED;
 
         parts->bytes = own;
-        comm->timeout_ns = limit_of(comm);
-        if (!rcx_comm_is_failed(comm) && (i > 0 || !context->broken))
+        comm->timeout_ns = rcx_parts_limit(comm);
+        if (!rcx_comm_is_failed(comm))
             status = gather(parts, comm);
         *is_root_p = comm->rank == 0;
         if (is_done(&comm, status))

@@ -269,7 +269,8 @@ void rcx_observer_report(struct rcx_context *context)
 
     if (!o)
         return;
-    if (!context->broken && !rcx_comm_is_failed(context->internal))
+    context->internal->timeout_ns = rcx_parts_limit(context->internal);
+    if (!rcx_comm_is_failed(context->internal))
         status = rcx_clocks_measure(context);
     if (o->profile)
         report_profile(context);

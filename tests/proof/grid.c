@@ -334,6 +334,34 @@ static bool prove_size(struct grid *g, int size)
     return true;
 }
 
+/* Leaders with shares of two lengths, between which the prices of two phases
+ * cross, or a phase begins to halve the vector. All leaders must make the
+ * choice of the longest share, whose cost is stated. */
+static bool prove_shares(struct grid *g)
+{
+    static const struct {
+        int size, per_node;
+        size_t count;
+        enum proof_map map;
+    } some[] = {{15, 4, 386, PROOF_MAP_BLOCKS}, {46, 0, 325, PROOF_MAP_LEVELS}};
+    const struct rcx_param *p = g->algo->params;
+
+    for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
+        struct proof_case c = {.algo = g->algo,
+                               .size = some[i].size,
+                               .count = some[i].count,
+                               .commutative = true,
+                               .map = some[i].map,
+                               .per_node = some[i].per_node};
+
+        rcx_params_reset(g->algo, c.params);
+        for (int k = 0; proof_param_value(p, k, &c.params[0]); k++)
+            if (!prove(g, &c))
+                return false;
+    }
+    return true;
+}
+
 /* ---- The grid ------------------------------------------------------------ */
 
 static bool check_levels(const struct grid *g)
@@ -386,5 +414,7 @@ bool proof_grid_run(const struct rcx_algo *algo, enum proof_extent extent,
     for (size_t i = 0; i < sizeof some / sizeof *some && good; i++)
         if (some[i].size > every[extent] && some[i].from <= extent)
             good = prove_size(&g, some[i].size);
+    if (algo->is_by_nodes && algo->params && extent != PROOF_SMALL)
+        good = good && prove_shares(&g);
     return good && check_levels(&g);
 }

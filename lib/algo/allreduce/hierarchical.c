@@ -79,7 +79,7 @@ static int leaders_of(const struct rcx_shape *s)
 /* Return the elements of the longest share. */
 static size_t share_of(const struct rcx_shape *s)
 {
-    const struct rcx_span whole = {.count = s->count};
+    const struct rcx_span whole = {.count = rcx_shape_longest(s)};
 
     return rcx_span_part(whole, leaders_of(s), 0).count;
 }
@@ -123,18 +123,20 @@ static struct rcx_phase uneven_phase(enum rcx_coll coll)
 static struct rcx_phase share_phase(enum rcx_coll coll,
                                     const struct rcx_shape *s, int ranks)
 {
-    return shares_are_even(s) ? rcx_by_nodes_within(coll, s, ranks, s->count)
-                              : uneven_phase(coll);
+    return shares_are_even(s)
+               ? rcx_by_nodes_within(coll, s, ranks, rcx_shape_longest(s))
+               : uneven_phase(coll);
 }
 
 static struct rcx_cost shares_cost(const struct rcx_shape *s)
 {
     const double others = s->nodes->most - 1;
+    const size_t longest = rcx_shape_longest(s);
 
     if (shares_are_even(s))
         return rcx_cost_sum(
-            rcx_by_nodes_within_cost(RCX_COLL_REDUCE_SCATTER, s, s->count),
-            rcx_by_nodes_within_cost(RCX_COLL_ALLGATHER, s, s->count));
+            rcx_by_nodes_within_cost(RCX_COLL_REDUCE_SCATTER, s, longest),
+            rcx_by_nodes_within_cost(RCX_COLL_ALLGATHER, s, longest));
     return (struct rcx_cost){.rounds = 2 * others,
                              .volume = 2 * others * (double)share_of(s),
                              .combines = others * (double)share_of(s)};
@@ -189,7 +191,7 @@ static struct rcx_phase within(enum rcx_coll coll, const struct rcx_shape *s,
     struct rcx_phase phase;
 
     if (s->params[WITHIN] == CHEAP)
-        return rcx_by_nodes_within(coll, s, ranks, s->count);
+        return rcx_by_nodes_within(coll, s, ranks, rcx_shape_longest(s));
     phase = rcx_phase_of(rcx_algo_find(coll, "tree"));
     phase.scope = rcx_scope_within(s);
     rcx_topology_set_flat(phase.params);
@@ -204,9 +206,9 @@ static struct rcx_cost within_cost(enum rcx_coll coll,
     struct rcx_phase flat;
 
     if (s->params[WITHIN] == CHEAP)
-        return rcx_by_nodes_within_cost(coll, s, s->count);
+        return rcx_by_nodes_within_cost(coll, s, rcx_shape_longest(s));
     flat = within(coll, s, s->nodes->most);
-    return rcx_phase_cost(&flat, s, s->nodes->most, s->count);
+    return rcx_phase_cost(&flat, s, s->nodes->most, rcx_shape_longest(s));
 }
 
 static struct rcx_cost alone_cost(const struct rcx_shape *s)

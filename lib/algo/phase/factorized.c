@@ -33,8 +33,9 @@ static int keepers(const struct rcx_meeting *m)
 static bool splits(const struct rcx_factorized *f, const struct rcx_shape *s,
                    const struct rcx_meeting *m, size_t parts)
 {
-    return ways(m) > 1 && (f->b == RCX_FACTORIZED_ALWAYS ||
-                           s->count / parts * s->elem_bytes > (uint64_t)f->b);
+    return ways(m) > 1 &&
+           (f->b == RCX_FACTORIZED_ALWAYS ||
+            rcx_shape_longest(s) / parts * s->elem_bytes > (uint64_t)f->b);
 }
 
 int rcx_factorized_ways(const struct rcx_factorized *f,

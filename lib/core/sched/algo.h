@@ -253,11 +253,19 @@ struct rcx_scope rcx_scope_between(const struct rcx_shape *s, int leaders);
 /*
  * Return the cheapest phase of a collective that keeps order level needed, for
  * size ranks and a vector of count elements in nearly equal blocks. Its
- * parameters are chosen for this case, whatever blocks it is used for later.
+ * parameters, and the phases within it, are chosen for this case, whatever
+ * blocks it is used for later.
  */
 struct rcx_phase rcx_phase_cheapest(enum rcx_coll coll, rcx_order_t needed,
                                     const struct rcx_shape *outer, int size,
                                     size_t count, struct rcx_scope scope);
+/* Return the elements by which an algorithm makes choices of its own, as of
+ * phases or of rounds that halve the vector: those of the longest of the phases
+ * that run at once, so that all of these take as long. */
+static inline size_t rcx_shape_longest(const struct rcx_shape *s)
+{
+    return s->longest > 0 ? s->longest : s->count;
+}
 /* Return the cost of phase for size ranks and a vector of count elements, with
  * what crosses levels. */
 struct rcx_cost rcx_phase_cost(const struct rcx_phase *phase,

@@ -51,6 +51,7 @@ static struct rcx_shape shape_in(const struct rcx_shape *outer,
                               .leaders = scope.leaders,
                               .beside = scope.beside,
                               .alike = scope.alike,
+                              .longest = scope.longest,
                               .cores = outer->cores,
                               .segments = outer->segments,
                               .window = outer->window,
@@ -126,6 +127,7 @@ struct rcx_phase rcx_phase_cheapest(enum rcx_coll coll, rcx_order_t needed,
                              .scope = scope};
 
     best.scope.nodes = s.nodes; /* those that the algorithm divides by */
+    best.scope.longest = count;
     memcpy(best.params, s.params, sizeof best.params);
     return best;
 }

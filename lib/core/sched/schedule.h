@@ -63,6 +63,8 @@ struct rcx_scope {
     int beside;  /* so many phases alike run at once over the same links; 0:
                     this one */
     int alike;   /* so many phases alike run at once in all; 0: this one */
+    size_t longest; /* elements of the longest of these: all choose their own
+                       phases by that; 0: count */
 };
 
 /* Positions of blocks in a caller's buffer, if they are not contiguous. */
@@ -118,6 +120,7 @@ struct rcx_shape {
                                       none is known, or divides them */
     const struct rcx_nodes *inner; /* of a phase: see struct rcx_scope */
     int crosses, leaders, beside, alike; /* the same */
+    size_t longest;                      /* the same */
     int cores; /* number of cores of the machine that the ranks may use; 0: not
                   known, or several machines */
     const struct rcx_machine *machine; /* cost parameters; NULL: of the usual

@@ -232,7 +232,7 @@ static rcx_status_t listen_by_file(struct rcx_socket_tree *t,
                                    struct rcx_socket_job *job, int *listener_p)
 {
     struct rcx_socket_root id = {.has_key = true, .key = job->root.key}, old;
-    char why[RCX_SOCKET_TEXT];
+    char why[RCX_FILE_WHY];
     rcx_status_t status;
 
     if (!job->root.has_key && !rcx_socket_random(&id.key, sizeof id.key))

@@ -16,11 +16,18 @@
 static const char *const pmix_variables[] = {"PMIX_NAMESPACE", "PMIX_RANK"};
 static const char uri_prefix[] = "PMIX_SERVER_URI";
 
-/* Variables that contain a number of processes. Within a Slurm allocation, a
+/* Variables that contain a number of processes, or a rank: from which value on
+ * there are several. Within a Slurm allocation, a
  * program started without srun has SLURM_NTASKS, too. Usually srun was
  * forgotten; for other cases there is RCX_ALLOW_SINGLETON. */
-static const char *const size_variables[] = {
-    "RCX_SIZE", "PMI_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE"};
+static const struct {
+    const char *name;
+    long several;
+} size_variables[] = {{"RCX_SIZE", 2},
+                      {"RCX_RANK", 1},
+                      {"PMI_SIZE", 2},
+                      {"SLURM_NTASKS", 2},
+                      {"OMPI_COMM_WORLD_SIZE", 2}};
 
 enum { NAME_BYTES = 16 }; /* of a process */
 
@@ -68,11 +75,12 @@ static bool find_pmix(char text[RCX_LAUNCHER_TEXT])
 static bool find_size(char text[RCX_LAUNCHER_TEXT])
 {
     for (size_t i = 0; i < LENGTH(size_variables); i++) {
-        const char *value = value_of(size_variables[i]);
+        const char *value = value_of(size_variables[i].name);
 
-        if (!value || strtol(value, NULL, 10) <= 1)
+        if (!value || strtol(value, NULL, 10) < size_variables[i].several)
             continue;
-        snprintf(text, RCX_LAUNCHER_TEXT, "%s=%s", size_variables[i], value);
+        snprintf(text, RCX_LAUNCHER_TEXT, "%s=%s", size_variables[i].name,
+                 value);
         return true;
     }
     return false;
@@ -180,5 +188,5 @@ void rcx_launcher_describe(void (*line)(const char *name, const char *value,
         line(name, strchr(uri, '=') + 1, arg);
     }
     for (size_t i = 0; i < LENGTH(size_variables); i++)
-        describe_variable(size_variables[i], line, arg);
+        describe_variable(size_variables[i].name, line, arg);
 }

@@ -111,7 +111,7 @@ static void other_settings_may_differ_between_ranks(void **state)
     /* other texts of the default values */
     assert_int_equal(changes("RCX_ORDER", "same"), 0);
     assert_int_equal(changes("RCX_ALLREDUCE", "auto"), 0);
-    assert_int_equal(changes("RCX_SHM", "cma=auto,ring=1M,ring=auto"), 0);
+    assert_int_equal(changes("RCX_SHM", "cma=auto,ring=auto"), 0);
 }
 
 static void a_misspelt_value_is_recognised(void **state)
@@ -208,44 +208,6 @@ static void other_values_are_refused(void **state)
     settings_refuse("RCX_ORDER", "loose", "same"); /* no level for users */
     settings_refuse("RCX_ALLOW_SINGLETON", "2", "0 or 1");
     settings_refuse("RCX_LOG", "4", "error");
-}
-
-static void each_setting_of_shared_memory_has_its_values(void **state)
-{
-    static const struct {
-        const char *text, *printed;
-    } good[] = {{"auto", "auto"},
-                {"ring=16K,ring=4M", "ring=4M"},
-                {"polls=1,cma=off,eager=112", "eager=112,cma=off,polls=1"},
-                {"direct=1G,chunk=1000000", "chunk=1000000,direct=1G"},
-                {"direct=8k,ring=auto", "direct=8K"}};
-    static const char *const bad[][2] = {
-        {"64K", "valid is auto, or a list of ring=SIZE"},
-        {"ring", "valid is auto, or a list of ring=SIZE"},
-        {"ring=1M,", "valid is auto, or a list of ring=SIZE"},
-        {"ring=1M;cma=off", "valid is ring=auto, or a power of two from"},
-        {"ring=3M", "valid is ring=auto, or a power of two from 8K to 4M"},
-        {"ring=8M", "8K to 4M"},
-        {"ring=off", "8K to 4M"},
-        {"chunk=1023", "valid is chunk=auto, or a size from 1K to 1M"},
-        {"eager=111", "112 to 1M"},
-        {"direct=0", "valid is direct=auto, off, or a size from 112 to 1G"},
-        {"cma=never", "valid is cma=auto, off, or a size"},
-        {"polls=0", "1 to 1M"},
-        {"direkt=4K", "did you mean direct?"},
-        {"ring=1M,Chunk=4K", "did you mean chunk?"}};
-
-    (void)state;
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        char text[128];
-
-        settings_accept("RCX_SHM", good[i].text);
-        assert_string_equal(
-            rcx_shm_settings_print(&settings.shm, text, sizeof text),
-            good[i].printed);
-    }
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        settings_refuse("RCX_SHM", bad[i][0], bad[i][1]);
 }
 
 static void an_instruction_set_that_the_machine_lacks_is_refused(void **state)
@@ -551,7 +513,6 @@ int main(void)
         TEST(documented_values_are_accepted),
         TEST(an_empty_value_counts_as_not_set),
         TEST(other_values_are_refused),
-        TEST(each_setting_of_shared_memory_has_its_values),
         TEST(an_instruction_set_that_the_machine_lacks_is_refused),
         TEST(a_time_has_a_unit),
         TEST(an_unknown_variable_is_worth_a_warning),

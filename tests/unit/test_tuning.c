@@ -244,6 +244,12 @@ static void faults_are_named(void **state)
     assert_wrong("allreduce ring:segment=x\n", "line 1", "segment", "");
     assert_wrong("machine alpha=1us bta=1ns\n", "line 1",
                  "machine: valid are alpha", "beta");
+    assert_wrong("machine\n", "line 1", "machine: valid are alpha", "");
+    assert_wrong("machine alpha=1us,\n", "line 1", "valid are alpha", "");
+    assert_wrong("machine beta=1ns alpha=1us beta=1ns\n", "line 1",
+                 "\"beta\" is given twice", "");
+    assert_wrong("bcast bytes=4 ranks=2 bytes=4 tree\n", "line 1",
+                 "\"bytes\" is given twice", "");
     assert_wrong("machine alpha\n", "line 1", "machine: valid are alpha", "");
     assert_wrong("machine alpha=4\n", "line 1", "0.4us", "");
     assert_wrong("machine alpha=.5.us\n", "line 1", "0.4us", "");

@@ -114,3 +114,24 @@ int rcx_suggest_find(const char *text, const char *const names[],
     rcx_suggest_print(&guess, "", r->guess, sizeof r->guess);
     return -1;
 }
+
+bool rcx_suggest_once(const char *text, int i, unsigned *seen,
+                      struct rcx_refusal *r)
+{
+    const unsigned bit = 1u << i;
+    const bool is_new = !(*seen & bit);
+
+    if (!is_new)
+        snprintf(r->valid, sizeof r->valid,
+                 "\"%.32s\" is given twice; valid is once", text);
+    *seen |= bit;
+    return is_new;
+}
+
+int rcx_suggest_find_once(const char *text, const char *const names[],
+                          unsigned *seen, struct rcx_refusal *r)
+{
+    const int i = rcx_suggest_find(text, names, r);
+
+    return i >= 0 && rcx_suggest_once(text, i, seen, r) ? i : -1;
+}

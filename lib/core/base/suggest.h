@@ -3,6 +3,7 @@
 #ifndef RCX_CORE_BASE_SUGGEST_H
 #define RCX_CORE_BASE_SUGGEST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The word that is nearest to the written one so far. */
@@ -43,5 +44,15 @@ struct rcx_refusal {
  * has a suggestion. */
 int rcx_suggest_find(const char *text, const char *const names[],
                      struct rcx_refusal *r);
+
+/* The same for a name of a list, which has each at most once: *seen, 0 at its
+ * begin, has a bit for each that was there. -1 also if this one was; r says
+ * so. */
+int rcx_suggest_find_once(const char *text, const char *const names[],
+                          unsigned *seen, struct rcx_refusal *r);
+/* Note number i of a list, whose name is text. False: it was there; r says
+ * so. */
+bool rcx_suggest_once(const char *text, int i, unsigned *seen,
+                      struct rcx_refusal *r);
 
 #endif

@@ -93,6 +93,11 @@ static size_t value_of(const struct rcx_shm_settings *s, int i)
     return *rcx_shm_setting((struct rcx_shm_settings *)(uintptr_t)s, i);
 }
 
+static size_t either(size_t set, size_t other)
+{
+    return set ? set : other;
+}
+
 /* ---- Text ---------------------------------------------------------------- */
 
 /* "64K", or SIZE_MAX as "off". */
@@ -153,17 +158,17 @@ static bool parse_value(const struct setting *s, const char *text,
     return true;
 }
 
-static int find(const char *name, struct rcx_refusal *r)
+static int find(const char *name, unsigned *seen, struct rcx_refusal *r)
 {
     const char *names[RCX_SHM_SETTINGS + 1] = {NULL};
 
     for (int i = 0; i < RCX_SHM_SETTINGS; i++)
         names[i] = table[i].name;
-    return rcx_suggest_find(name, names, r);
+    return rcx_suggest_find_once(name, names, seen, r);
 }
 
 /* "NAME=VALUE". */
-static bool parse_one(char *text, struct rcx_shm_settings *set,
+static bool parse_one(char *text, struct rcx_shm_settings *set, unsigned *seen,
                       struct rcx_refusal *r)
 {
     char *value = strchr(text, '=');
@@ -171,7 +176,7 @@ static bool parse_one(char *text, struct rcx_shm_settings *set,
 
     if (value)
         *value++ = '\0';
-    i = find(text, r);
+    i = find(text, seen, r);
     if (i < 0 || !value)
         return false;
     if (parse_value(&table[i], value, rcx_shm_setting(set, i)))
@@ -180,11 +185,39 @@ static bool parse_one(char *text, struct rcx_shm_settings *set,
     return false;
 }
 
-/* A later value of one setting replaces an earlier one. */
+/* Whether a setting would be lowered to most by others that are set. */
+static bool is_beyond(const char *name, size_t set, size_t most,
+                      struct rcx_refusal *r)
+{
+    char size[32];
+
+    if (set <= most)
+        return false;
+    snprintf(r->valid, sizeof r->valid,
+             "valid is %s=%s at most, by the other settings", name,
+             print_size(most, size));
+    return true;
+}
+
+/* Settings that are not set are as large as possible here. */
+static bool agree(const struct rcx_shm_settings *set, struct rcx_refusal *r)
+{
+    struct rcx_shm_settings s = {.ring = either(set->ring, 4 * MB),
+                                 .chunk = either(set->chunk, 1 * MB),
+                                 .eager = either(set->eager, RCX_SHM_SHORT),
+                                 .cma = either(set->cma, SIZE_MAX)};
+    const size_t chunk = set->chunk - set->chunk % RCX_SHM_PART;
+
+    rcx_shm_settings_limit(&s);
+    return !is_beyond("chunk", chunk, s.chunk, r) &&
+           !is_beyond("eager", set->eager, s.eager, r);
+}
+
 bool rcx_shm_settings_parse(const char *text, struct rcx_shm_settings *set,
                             struct rcx_refusal *r)
 {
     char list[256], *rest = list, *one;
+    unsigned seen = 0;
 
     memset(set, 0, sizeof *set);
     if (strcmp(text, "auto") == 0)
@@ -192,9 +225,9 @@ bool rcx_shm_settings_parse(const char *text, struct rcx_shm_settings *set,
     if (snprintf(list, sizeof list, "%s", text) >= (int)sizeof list)
         return false;
     while ((one = strsep(&rest, ",")) != NULL)
-        if (!parse_one(one, set, r))
+        if (!parse_one(one, set, &seen, r))
             return false;
-    return true;
+    return agree(set, r);
 }
 
 /* ---- Values -------------------------------------------------------------- */

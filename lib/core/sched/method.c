@@ -63,9 +63,23 @@ static bool refuse_value(const struct rcx_param *p, const char *value,
     return false;
 }
 
+static bool refuse_level(const struct rcx_algo *algo, struct rcx_refusal *r)
+{
+    snprintf(r->valid, sizeof r->valid,
+             "level: %s does not divide the ranks by nodes; valid is one that "
+             "does, such as hierarchical",
+             algo ? algo->name : any.name);
+    return false;
+}
+
+/* Parameters of a method that have been set. */
+struct seen {
+    unsigned own, common;
+};
+
 /* Parse one "name=value" behind an algorithm's name. */
 static bool parse_parameter(char *text, struct rcx_method_spec *spec,
-                            struct rcx_refusal *r)
+                            struct seen *seen, struct rcx_refusal *r)
 {
     int64_t numbers[COMMON] = {-1, -1, -1};
     const struct rcx_algo *owner = spec->algo;
@@ -83,6 +97,11 @@ static bool parse_parameter(char *text, struct rcx_method_spec *spec,
     }
     if (!p)
         return refuse_name(text, spec->algo, r);
+    if (!rcx_suggest_once(text, (int)(p - owner->params),
+                          owner == &any ? &seen->common : &seen->own, r))
+        return false;
+    if (p == &common[LEVEL] && !(spec->algo && spec->algo->is_by_nodes))
+        return refuse_level(spec->algo, r);
     if (!value || !rcx_params_parse(owner, text, value, values))
         return refuse_value(p, value ? value : "", r);
     if (numbers[SEGMENT] >= 0)
@@ -113,6 +132,7 @@ bool rcx_method_parse(const char *text, enum rcx_coll coll,
     static const char prefer[] = "prefer:";
     struct rcx_method_spec spec = rcx_method_any;
     char copy[128], *rest = copy, *parameters;
+    struct seen seen = {0, 0};
 
     spec.preferred = strncmp(text, prefer, strlen(prefer)) == 0;
     text += spec.preferred ? strlen(prefer) : 0;
@@ -131,7 +151,7 @@ bool rcx_method_parse(const char *text, enum rcx_coll coll,
     for (rest = parameters; rest;) {
         char *parameter = strsep(&rest, ",");
 
-        if (!parse_parameter(parameter, &spec, r))
+        if (!parse_parameter(parameter, &spec, &seen, r))
             return false;
     }
     *spec_p = spec;

@@ -142,7 +142,7 @@ static bool parse_answer(const char *value, const char *const words[],
 
 /* Parse "NAME=VALUE" into *rule. False: it is not valid, and r has the valid
  * conditions. */
-static bool parse_condition(char *text, struct rcx_rule *rule,
+static bool parse_condition(char *text, struct rcx_rule *rule, unsigned *seen,
                             struct rcx_refusal *r)
 {
     static const char *const yes_no[] = {"yes", "no", NULL};
@@ -163,7 +163,7 @@ static bool parse_condition(char *text, struct rcx_rule *rule,
     if (!value)
         return false;
     *value++ = '\0';
-    i = rcx_suggest_find(text, conditions, r);
+    i = rcx_suggest_find_once(text, conditions, seen, r);
     if (i == POWER)
         return parse_answer(value, yes_no, &rule->power, r);
     if (i == PLACED)
@@ -211,6 +211,22 @@ static bool parse_method(const char *text, struct rcx_rule *rule,
 
 /* ---- Parsing of a machine ------------------------------------------------ */
 
+/* Cut the first item off *rest: blanks, or a comma, separate it from the next
+ * one. False: none follows it. */
+static bool cut_item(char **rest, char **item_p)
+{
+    char *end, *next;
+
+    *item_p = *rest + strspn(*rest, blanks);
+    end = *item_p + strcspn(*item_p, " \t\r,");
+    next = end + strspn(end, blanks);
+    *rest = next + (*next == ',');
+    if (!*next)
+        *rest = NULL;
+    *end = '\0';
+    return *rest != NULL;
+}
+
 bool rcx_tuning_machine(char *text, struct rcx_machine *m,
                         struct rcx_refusal *r)
 {
@@ -234,6 +250,8 @@ bool rcx_tuning_machine(char *text, struct rcx_machine *m,
                               &link[RCX_LEVEL_CACHE].alpha,
                               &link[RCX_LEVEL_CACHE].beta};
     char *word, *value, *rest = text;
+    unsigned seen = 0;
+    bool more;
     int i;
 
     *r = (struct rcx_refusal){.valid = ""};
@@ -242,15 +260,16 @@ bool rcx_tuning_machine(char *text, struct rcx_machine *m,
         "machine: valid are alpha, beta, gamma, tell, share, far-tell, and "
         "with far-, socket-, numa- or cache- before them alpha and beta = a "
         "time such as 0.4us, 0.15ns");
-    while ((word = strtok_r(NULL, " \t\r,", &rest))) {
+    do {
+        more = cut_item(&rest, &word);
         value = strchr(word, '=');
         if (!value)
             return false;
         *value++ = '\0';
-        i = rcx_suggest_find(word, names, r);
+        i = rcx_suggest_find_once(word, names, &seen, r);
         if (i < 0 || !rcx_parse_seconds(value, values[i]))
             return false;
-    }
+    } while (more);
     r->valid[0] = r->guess[0] = '\0';
     return true;
 }
@@ -260,11 +279,12 @@ bool rcx_tuning_machine(char *text, struct rcx_machine *m,
 enum { NO_RULE, IS_RULE, WRONG };
 
 /* Parse "COLLECTIVE [CONDITION=VALUE ...] METHOD [# ...]" into *rule, or
- * "machine [NAME=TIME ...]" into t->machine. Overwrites line. WRONG: r says why. */
+ * "machine NAME=TIME ..." into t->machine. Overwrites line. WRONG: r says why. */
 static int parse_line(char *line, struct rcx_rule *rule, struct rcx_tuning *t,
                       struct rcx_refusal *r)
 {
     char *rest = line, *word, *next;
+    unsigned seen = 0;
 
     *r = (struct rcx_refusal){.valid = ""};
     line[strcspn(line, "#")] = '\0';
@@ -288,7 +308,7 @@ static int parse_line(char *line, struct rcx_rule *rule, struct rcx_tuning *t,
     if (!word)
         return WRONG;
     for (; (next = strtok_r(NULL, blanks, &rest)); word = next)
-        if (!parse_condition(word, rule, r))
+        if (!parse_condition(word, rule, &seen, r))
             return WRONG;
     r->valid[0] = r->guess[0] = '\0';
     return parse_method(word, rule, r) ? IS_RULE : WRONG;

@@ -56,8 +56,9 @@ void rcx_tuning_close(struct rcx_tuning *t, struct rcx_heap *heap);
 /* Equal machines of different processes have the same hash. */
 uint64_t rcx_machine_hash(const struct rcx_machine *m);
 
-/* Parse "NAME=TIME ...", by blanks or commas, into *m, which keeps what is not
- * named. Overwrites text. False: it is not valid, and r says why. */
+/* Parse "NAME=TIME ...", at least one, separated by blanks or a comma, into *m,
+ * which keeps what is not named. Overwrites text. False: it is not valid, and r
+ * says why. */
 bool rcx_tuning_machine(char *text, struct rcx_machine *m,
                         struct rcx_refusal *r);
 

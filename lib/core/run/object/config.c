@@ -275,7 +275,8 @@ rcx_status_t rcx_config_load(struct rcx_config *config, struct rcx_heap *heap,
              config->tuning_path, config->refusal.valid, config->refusal.guess);
     else if (status != RCX_OK)
         rcx_fail(log, status, "no memory for the rules of methods");
-    rcx_tuning_machine(config->machine, &config->tuning.machine, &unused);
+    if (config->machine[0])
+        rcx_tuning_machine(config->machine, &config->tuning.machine, &unused);
     return status;
 }
 

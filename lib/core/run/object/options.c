@@ -87,7 +87,7 @@ static bool parse_sum(const char *text, struct rcx_config *config)
 }
 
 /* Parse "LEVEL=RANKS" of RCX_LEVELS. */
-static bool parse_level(char *text, struct rcx_config *config)
+static bool parse_level(char *text, struct rcx_config *config, unsigned *seen)
 {
     static const char *const names[] = {"socket", "numa", "cache", NULL};
     char *value = strchr(text, '=');
@@ -97,7 +97,7 @@ static bool parse_level(char *text, struct rcx_config *config)
     if (!value)
         return false;
     *value++ = '\0';
-    i = rcx_suggest_find(text, names, &config->refusal);
+    i = rcx_suggest_find_once(text, names, seen, &config->refusal);
     if (i < 0 || !rcx_parse_bytes(value, &ranks) || ranks == 0 ||
         ranks > INT32_MAX)
         return false;
@@ -108,6 +108,7 @@ static bool parse_level(char *text, struct rcx_config *config)
 static bool parse_levels(const char *text, struct rcx_config *config)
 {
     char copy[128], *rest = copy, *level;
+    unsigned seen = 0;
 
     config->finds_levels = strcmp(text, "auto") == 0;
     memset(config->per_group, 0, sizeof config->per_group);
@@ -117,7 +118,7 @@ static bool parse_levels(const char *text, struct rcx_config *config)
         return false;
     strcpy(copy, text);
     while ((level = strsep(&rest, ",")))
-        if (!parse_level(level, config))
+        if (!parse_level(level, config, &seen))
             return false;
     return true;
 }
@@ -168,12 +169,13 @@ static bool parse_machine(const char *text, struct rcx_config *config)
     char copy[RCX_CONFIG_PATH];
 
     config->measures_network = strcmp(text, "auto") == 0;
-    if (!parse_path(config->measures_network ? "none" : text, config->machine))
+    config->machine[0] = '\0';
+    if (config->measures_network || strcmp(text, "usual") == 0)
+        return true;
+    if (strlen(text) >= sizeof copy)
         return false;
-    if (strcmp(text, "usual") == 0)
-        config->machine[0] = '\0';
-    return rcx_tuning_machine(strcpy(copy, config->machine), &machine,
-                              &config->refusal);
+    strcpy(config->machine, text);
+    return rcx_tuning_machine(strcpy(copy, text), &machine, &config->refusal);
 }
 
 static bool parse_tuning(const char *text, struct rcx_config *config)
@@ -239,12 +241,74 @@ static bool parse_top(const char *text, struct rcx_config *config)
     return i >= 0;
 }
 
-/* The bootstrap reads these variables: what is valid depends on others. */
+/* ---- Start without a launcher -------------------------------------------- */
+
+/* The bootstrap reads these variables: what is valid depends on others. Here
+ * they are checked as far as a value is wrong by itself, also if the process
+ * starts in another way. */
 static bool parse_start(const char *text, struct rcx_config *config)
 {
     (void)text;
     (void)config;
     return true;
+}
+
+/* "none", or a number from least on. */
+static bool is_count(const char *text, int64_t least)
+{
+    const size_t digits = strspn(text, "0123456789");
+    const int64_t number = strtoll(text, NULL, 10);
+
+    return strcmp(text, "none") == 0 ||
+           (digits > 0 && !text[digits] && number >= least &&
+            number <= INT32_MAX);
+}
+
+static bool parse_rank(const char *text, struct rcx_config *config)
+{
+    const char *size_text = getenv("RCX_SIZE");
+    const int64_t size = size_text ? strtoll(size_text, NULL, 10) : 0;
+
+    (void)config;
+    return is_count(text, 0) && (size <= 0 || strtoll(text, NULL, 10) < size);
+}
+
+static bool parse_size(const char *text, struct rcx_config *config)
+{
+    (void)config;
+    return is_count(text, 1);
+}
+
+/* Whether the list, which begins with a name of so many letters, has it
+ * again. */
+static bool has_again(const char *list, size_t length)
+{
+    for (const char *at = list + length; *at == ',';) {
+        at++;
+        if (strcspn(at, ",") == length && strncmp(at, list, length) == 0)
+            return true;
+        at += strcspn(at, ",");
+    }
+    return false;
+}
+
+static bool parse_interfaces(const char *text, struct rcx_config *config)
+{
+    for (;; text++) {
+        const size_t length = strcspn(text, ", \t\r\n");
+
+        if (length == 0 || (text[length] && text[length] != ','))
+            return false;
+        if (has_again(text, length)) {
+            snprintf(config->refusal.valid, sizeof config->refusal.valid,
+                     "\"%.*s\" is given twice; valid is once",
+                     length < 32 ? (int)length : 32, text);
+            return false;
+        }
+        text += length;
+        if (!*text)
+            return true;
+    }
 }
 
 /* Variables that belong to no collective. */
@@ -420,13 +484,13 @@ static const struct rcx_option others[] = {
      .doc =
          "rank of this process, with RCX_ROOT; none: what a launcher has set",
      .scope = RCX_FOR_PROCESS,
-     .parse = parse_start},
+     .parse = parse_rank},
     {.name = "RCX_SIZE",
      .fallback = "none",
      .values = "none, or a number of 1 or more",
      .doc = "number of ranks, with RCX_ROOT; none: what a launcher has set",
      .scope = RCX_FOR_PROCESS,
-     .parse = parse_start},
+     .parse = parse_size},
     {.name = "RCX_SECRET",
      .fallback = "none",
      .values = "none, or a text",
@@ -441,7 +505,7 @@ static const struct rcx_option others[] = {
      .doc = "network interfaces at which ranks listen that start without a "
             "launcher; none: the one that reaches rank 0",
      .scope = RCX_FOR_PROCESS,
-     .parse = parse_start},
+     .parse = parse_interfaces},
 };
 enum { OTHERS = sizeof others / sizeof *others };
 

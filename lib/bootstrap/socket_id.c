@@ -256,14 +256,11 @@ rcx_status_t rcx_socket_listen_anywhere(const struct rcx_log *log,
 
 bool rcx_socket_file_write(const char *path, const struct rcx_socket_root *root)
 {
-    char text[RCX_SOCKET_ID_BYTES], young[RCX_SOCKET_PATH + 32];
-    FILE *file = rcx_file_begin(path, young, sizeof young);
+    char text[RCX_SOCKET_ID_BYTES], line[sizeof text + 1];
 
-    if (!file)
-        return false;
     rcx_socket_root_print(root, text);
-    fprintf(file, "%s\n", text);
-    return rcx_file_end(file, young, path);
+    return rcx_file_replace(path, line,
+                            (size_t)snprintf(line, sizeof line, "%s\n", text));
 }
 
 /* Open a file of this user, to which no other user can write, and no link: the

@@ -75,6 +75,13 @@ ok $? "RCX_PROFILE=FILE writes it as text"
 job 1 late 10 RCX_PROFILE=no/such/folder && says 'RCX_PROFILE=no/such/folder: the profile cannot be written'
 ok $? "a file that cannot be written is logged, and nothing else fails"
 
+job 1 late 10 RCX_TRACE=no/such/x && says 'RCX_TRACE: no/such/x.0.json cannot be written: No such file or directory' \
+    && job 1 dies 10 RCX_DUMP=no/such/x && says 'RCX_DUMP: no/such/x.[0-9].json cannot be written: No such file or directory'
+ok $? "a trace or dump that cannot be written is logged with its variable and file"
+
+job 1 late 10 RCX_PROFILE=/dev/full && says 'RCX_PROFILE=/dev/full: .*: No space left on device'
+ok $? "a full disk is called so"
+
 job 1 late 10 RCX_PROFILE=0 && [ ! -s "$err" ] && [ ! -e 0 ]
 ok $? "RCX_PROFILE=0 is no profile"
 

@@ -5,8 +5,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -50,6 +52,15 @@ static void assert_holds(const char *path, const char *text)
     assert_true(fread(got, 1, sizeof got - 1, file) > 0 || !text[0]);
     fclose(file);
     assert_string_equal(got, text);
+}
+
+static void assert_exited_with(int want)
+{
+    int status = 0;
+
+    assert_true(wait(&status) > 0);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), want);
 }
 
 static void a_file_is_replaced_by_one_that_others_cannot_read(void **state)
@@ -190,6 +201,29 @@ static void other_reasons_are_those_of_errno(void **state)
     assert_string_equal(why, strerror(ENOENT));
 }
 
+/* Longer than what stdio holds back. */
+static void
+a_file_that_has_no_room_sets_errno_and_leaves_the_former(void **state)
+{
+    enum { LONG = 1 << 16 };
+    const char *path = path_of("former");
+    const struct rlimit little = {.rlim_cur = LONG / 2, .rlim_max = LONG / 2};
+    char *text = calloc(1, LONG), command[sizeof folder + 32];
+
+    (void)state;
+    assert_true(rcx_file_write(path, "old", 3));
+    if (fork() == 0) {
+        signal(SIGXFSZ, SIG_IGN);
+        setrlimit(RLIMIT_FSIZE, &little);
+        _exit(rcx_file_write(path, text, LONG) ? 0 : errno);
+    }
+    assert_exited_with(EFBIG);
+    assert_holds(path, "old");
+    snprintf(command, sizeof command, "ls %s/*.new.* 2>&-", folder);
+    assert_int_not_equal(system(command), 0);
+    free(text);
+}
+
 static void assert_no_rules(const char *path, const char *why)
 {
     struct rcx_heap heap = RCX_HEAP_INIT;
@@ -229,6 +263,8 @@ int main(void)
         cmocka_unit_test(a_file_that_cannot_be_written_sets_errno),
         cmocka_unit_test(a_file_of_another_user_in_a_sticky_folder_is_named),
         cmocka_unit_test(other_reasons_are_those_of_errno),
+        cmocka_unit_test(
+            a_file_that_has_no_room_sets_errno_and_leaves_the_former),
         cmocka_unit_test(rules_that_cannot_be_read_give_the_reason),
     };
 

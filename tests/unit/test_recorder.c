@@ -490,11 +490,11 @@ static void a_path_that_cannot_be_written_is_refused(void **state)
     memset(longer, 'x', sizeof longer - 1);
     longer[sizeof longer - 1] = '\0';
     assert_refused(&capture, rcx_dump_to_path(&quiet_log, "/no/such", &head),
-                   RCX_ERR_ARG, "path=/no/such", "No such file");
+                   RCX_ERR_ARG, "rcx_dump: /no/such", "No such file");
     assert_refused(&capture, rcx_dump_to_path(&quiet_log, folder, &head),
                    RCX_ERR_ARG, folder, "Is a directory");
     assert_refused(&capture, rcx_dump_to_path(&quiet_log, longer, &head),
-                   RCX_ERR_ARG, "path=xxx");
+                   RCX_ERR_ARG, "rcx_dump: xxx");
 }
 
 #define recorder_test(name)                                                    \

@@ -175,17 +175,17 @@ static bool rewrite(const char *path, const char *prefix, bool is_first,
                     void (*print)(FILE *to, const void *arg), const void *arg)
 {
     struct rewrite r = {.prefix = prefix};
-    char fresh[4096];
+    struct rcx_file_text text;
 
-    r.to = rcx_file_begin(path, fresh, sizeof fresh);
-    if (!r.to)
-        return fails(path);
-    if (is_first)
+    rcx_file_text_open(&text);
+    r.to = text.to;
+    if (is_first && r.to)
         print(r.to, arg);
-    each_line(path, keep_others, &r);
-    if (!is_first)
+    if (r.to)
+        each_line(path, keep_others, &r);
+    if (!is_first && r.to)
         print(r.to, arg);
-    return rcx_file_end(r.to, fresh, path) || fails(path);
+    return rcx_file_text_close(&text, path, rcx_file_replace) || fails(path);
 }
 
 struct rules {

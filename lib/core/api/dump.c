@@ -17,7 +17,7 @@ rcx_status_t rcx_dump(rcx_context_t *context, const char *path)
     status = rcx_enter(context);
     if (status != RCX_OK)
         return status;
-    status = rcx_dump_context(context, path, NULL);
+    status = rcx_dump_context(context, path, NULL, NULL);
     rcx_leave(context);
     return status;
 }

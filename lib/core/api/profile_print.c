@@ -16,7 +16,7 @@
 #include "core/run/wait/enter.h"
 #include "core/sched/coll.h"
 
-enum { SITES = 5, YOUNG = RCX_CONFIG_PATH + 32 };
+enum { SITES = 5 };
 
 /* ---- Text ---------------------------------------------------------------- */
 
@@ -206,28 +206,39 @@ static bool is_json(const char *path)
     return length >= 5 && strcmp(path + length - 5, ".json") == 0;
 }
 
-rcx_status_t rcx_profile_print(const struct rcx_profile_table *table,
-                               const struct rcx_log *log, const char *path)
+static rcx_status_t write_profile(const struct rcx_profile_table *table,
+                                  const struct rcx_log *log, const char *path)
 {
-    const bool to_log = strcmp(path, "1") == 0;
-    char young[YOUNG], why[RCX_FILE_WHY];
-    struct sink sink = {.log = {.level = RCX_LOG_INFO, /* it was asked for */
-                                .rank = log->rank,
-                                .fn = log->fn,
-                                .arg = log->arg}};
+    char why[RCX_FILE_WHY];
+    struct rcx_file_text text;
+    struct sink sink = {.file = NULL};
 
-    if (!to_log)
-        sink.file = rcx_file_begin(path, young, sizeof young);
+    rcx_file_text_open(&text);
+    sink.file = text.to;
     if (sink.file && is_json(path))
         put_json(sink.file, table);
-    else if (sink.file || to_log)
+    else if (sink.file)
         say_table(&sink, table);
-    if (to_log || (sink.file && rcx_file_end(sink.file, young, path)))
+    if (rcx_file_text_close(&text, path, rcx_file_write))
         return RCX_OK;
     rcx_file_why(path, errno, why, sizeof why);
     return rcx_fail(log, RCX_ERR_ARG,
                     "RCX_PROFILE=%s: the profile cannot be written there: %s",
                     path, why);
+}
+
+rcx_status_t rcx_profile_print(const struct rcx_profile_table *table,
+                               const struct rcx_log *log, const char *path)
+{
+    const struct sink to_log = {.log = {.level = RCX_LOG_INFO, /* asked for */
+                                        .rank = log->rank,
+                                        .fn = log->fn,
+                                        .arg = log->arg}};
+
+    if (strcmp(path, "1") != 0)
+        return write_profile(table, log, path);
+    say_table(&to_log, table);
+    return RCX_OK;
 }
 
 /* ---- The end of a context ------------------------------------------------ */
@@ -257,7 +268,7 @@ static void write_recording(struct rcx_context *context)
              context->boot->rank);
     if (rcx_enter(context) != RCX_OK)
         return;
-    rcx_dump_context(context, path, NULL);
+    rcx_dump_context(context, path, "RCX_TRACE", NULL);
     rcx_leave(context);
 }
 

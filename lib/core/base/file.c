@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -98,50 +99,6 @@ ssize_t rcx_file_read(const char *path, char *text, size_t bytes)
 
 /* ---- New files ----------------------------------------------------------- */
 
-static bool name_young(const char *path, char young[], size_t bytes)
-{
-    const int length = snprintf(young, bytes, "%s.new.%d", path, (int)gettid());
-
-    return length >= 0 && (size_t)length < bytes;
-}
-
-FILE *rcx_file_begin(const char *path, char young[], size_t bytes)
-{
-    FILE *file;
-    int fd;
-
-    if (!name_young(path, young, bytes)) {
-        errno = ENAMETOOLONG;
-        return NULL;
-    }
-    unlink(young); /* of a process with this number that died while writing */
-    fd = open(young, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-              S_IRUSR | S_IWUSR);
-    file = fd >= 0 ? fdopen(fd, "w") : NULL;
-    if (!file && fd >= 0) {
-        close(fd);
-        unlink(young);
-    }
-    return file;
-}
-
-bool rcx_file_end(FILE *file, const char *young, const char *path)
-{
-    bool good;
-    int error;
-
-    errno = EIO; /* unless errno is set */
-    good = !ferror(file);
-    good &= fclose(file) == 0;
-    if (good && rename(young, path) == 0)
-        return true;
-    error = errno;
-    unlink(young);
-    return fail(error);
-}
-
-/* ---- Pipes and devices --------------------------------------------------- */
-
 static bool write_in_time(int fd, const char *text, size_t bytes)
 {
     const uint64_t until = time_up();
@@ -159,6 +116,55 @@ static bool write_in_time(int fd, const char *text, size_t bytes)
     }
     return true;
 }
+
+/* Write all, and close fd. False: see errno; close() may report that there is
+ * no room, too. */
+static bool write_and_close(int fd, const char *text, size_t bytes)
+{
+    const bool good = write_in_time(fd, text, bytes);
+    const int error = errno;
+
+    if (close(fd) == 0)
+        return good || fail(error);
+    return good ? false : fail(error);
+}
+
+static bool name_young(const char *path, char young[], size_t bytes)
+{
+    const int length = snprintf(young, bytes, "%s.new.%d", path, (int)gettid());
+
+    return length >= 0 && (size_t)length < bytes;
+}
+
+/* Create the file that will replace path: "PATH.new.TID", mode 0600. Returns
+ * -1: see errno. */
+static int begin(const char *path, char young[], size_t bytes)
+{
+    if (!name_young(path, young, bytes)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    unlink(young); /* of a process with this number that died while writing */
+    return open(young, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                S_IRUSR | S_IWUSR);
+}
+
+bool rcx_file_replace(const char *path, const char *text, size_t bytes)
+{
+    char young[4096];
+    const int fd = begin(path, young, sizeof young);
+    int error;
+
+    if (fd < 0)
+        return false;
+    if (write_and_close(fd, text, bytes) && rename(young, path) == 0)
+        return true;
+    error = errno;
+    unlink(young);
+    return fail(error);
+}
+
+/* ---- Pipes and devices --------------------------------------------------- */
 
 /* Open path if it is a pipe or device; else *fd_p is -1. False: it is one, and
  * cannot be opened. */
@@ -187,24 +193,35 @@ static bool open_stream(const char *path, int *fd_p)
 
 bool rcx_file_write(const char *path, const char *text, size_t bytes)
 {
-    char young[4096];
-    FILE *file;
-    bool good;
-    int fd, error;
+    int fd;
 
     if (!open_stream(path, &fd))
         return false;
-    if (fd >= 0) {
-        good = write_in_time(fd, text, bytes);
-        error = errno;
-        close(fd);
-        return good || fail(error);
-    }
-    file = rcx_file_begin(path, young, sizeof young);
-    if (!file)
-        return false;
-    fwrite(text, 1, bytes, file);
-    return rcx_file_end(file, young, path);
+    return fd >= 0 ? write_and_close(fd, text, bytes)
+                   : rcx_file_replace(path, text, bytes);
+}
+
+/* ---- Printed text -------------------------------------------------------- */
+
+void rcx_file_text_open(struct rcx_file_text *t)
+{
+    *t = (struct rcx_file_text){.text = NULL};
+    t->to = open_memstream(&t->text, &t->bytes);
+}
+
+bool rcx_file_text_close(struct rcx_file_text *t, const char *path,
+                         bool (*write)(const char *path, const char *text,
+                                       size_t bytes))
+{
+    bool good;
+    int error;
+
+    if (!t->to)
+        return fail(ENOMEM);
+    good = fclose(t->to) == 0 && write(path, t->text, t->bytes);
+    error = errno;
+    free(t->text);
+    return good || fail(error);
 }
 
 /* ---- Reasons ------------------------------------------------------------- */

@@ -21,15 +21,13 @@ FILE *rcx_file_open(const char *path);
  * it waiting. */
 ssize_t rcx_file_read(const char *path, char *text, size_t bytes);
 
-/* Create the file that will replace path when it is complete: "PATH.new.TID",
- * mode 0600. NULL: see errno. */
-FILE *rcx_file_begin(const char *path, char young[], size_t bytes);
-/* Close it and move it to path; or remove it if it could not be written
- * completely. False: see errno. */
-bool rcx_file_end(FILE *file, const char *young, const char *path);
+/* Write text to a new file, mode 0600, which replaces what is at path when it
+ * is complete: "PATH.new.TID" until then. False: see errno; path is
+ * unchanged. */
+bool rcx_file_replace(const char *path, const char *text, size_t bytes);
 
-/* Write text to path: to a pipe or a character device, in a second at most; or
- * as a new file that replaces what is there. False: see errno. */
+/* The same, but a pipe or a character device at path gets the text, in a second
+ * at most. */
 bool rcx_file_write(const char *path, const char *text, size_t bytes);
 
 enum { RCX_FILE_WHY = 512 };
@@ -37,5 +35,20 @@ enum { RCX_FILE_WHY = 512 };
 /* Write why a file could not be written at path: what error says, or the user
  * whose file or link is in its place. */
 void rcx_file_why(const char *path, int error, char *text, size_t bytes);
+
+/* A text that is printed first and written then: stdio does not keep why a file
+ * could not be written. */
+struct rcx_file_text {
+    FILE *to; /* NULL: no memory */
+    char *text;
+    size_t bytes;
+};
+
+void rcx_file_text_open(struct rcx_file_text *t);
+/* Write it to path by one of the functions above, and release it. False: see
+ * errno. */
+bool rcx_file_text_close(struct rcx_file_text *t, const char *path,
+                         bool (*write)(const char *path, const char *text,
+                                       size_t bytes));
 
 #endif

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -269,32 +268,18 @@ void rcx_dump_write(FILE *file, const struct rcx_dump_head *head)
     fprintf(file, "}\n");
 }
 
-static rcx_status_t cannot_write(const struct rcx_log *log, const char *path,
-                                 int error)
-{
-    char why[RCX_FILE_WHY];
-
-    rcx_file_why(path, error, why, sizeof why);
-    return rcx_fail(log, RCX_ERR_ARG,
-                    "path=%s: no dump can be written there: "
-                    "%s",
-                    path, why);
-}
-
 rcx_status_t rcx_dump_to_path(const struct rcx_log *log, const char *path,
                               const struct rcx_dump_head *head)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *file = open_memstream(&text, &bytes);
-    rcx_status_t status;
+    struct rcx_file_text text;
+    char why[RCX_FILE_WHY];
 
-    if (!file)
-        return cannot_write(log, path, errno);
-    rcx_dump_write(file, head);
-    status = fclose(file) == 0 && rcx_file_write(path, text, bytes)
-                 ? RCX_OK
-                 : cannot_write(log, path, errno);
-    free(text);
-    return status;
+    rcx_file_text_open(&text);
+    if (text.to)
+        rcx_dump_write(text.to, head);
+    if (rcx_file_text_close(&text, path, rcx_file_write))
+        return RCX_OK;
+    rcx_file_why(path, errno, why, sizeof why);
+    return rcx_fail(log, RCX_ERR_ARG, "%s: %s cannot be written: %s",
+                    head->by ? head->by : "rcx_dump", path, why);
 }

@@ -51,6 +51,7 @@ struct rcx_dump_head {
     int rank;           /* in the world */
     int size;           /* of the world */
     const char *reason; /* NULL: a dump was asked for */
+    const char *by;     /* what asks for it, in the log; NULL: rcx_dump() */
     /* The communicators, one after the other. False: there are no more. What it
      * points to stays valid until the next call. */
     bool (*next)(void *arg, struct rcx_dump_comm *comm_p);

@@ -82,12 +82,13 @@ static void put_recording(FILE *file, void *context)
 }
 
 rcx_status_t rcx_dump_context(struct rcx_context *context, const char *path,
-                              const char *reason)
+                              const char *by, const char *reason)
 {
     struct source source = {.next = context->comms.first};
     const struct rcx_dump_head head = {.rank = context->boot->rank,
                                        .size = context->boot->size,
                                        .reason = reason,
+                                       .by = by,
                                        .next = next_comm,
                                        .more = put_recording,
                                        .more_arg = context,
@@ -104,5 +105,5 @@ void rcx_dump_failure(struct rcx_context *context, const char *reason)
         return;
     snprintf(path, sizeof path, "%s.%d.json", context->config.dump,
              context->boot->rank);
-    rcx_dump_context(context, path, reason);
+    rcx_dump_context(context, path, "RCX_DUMP", reason);
 }

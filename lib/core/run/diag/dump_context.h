@@ -5,10 +5,10 @@
 
 #include "core/run/object/context.h"
 
-/* Write a dump of all communicators to path. reason: NULL if it was asked
- * for. */
+/* Write a dump of all communicators to path. by: the variable that asks for it;
+ * NULL: rcx_dump(). reason: NULL unless something failed. */
 rcx_status_t rcx_dump_context(struct rcx_context *context, const char *path,
-                              const char *reason);
+                              const char *by, const char *reason);
 
 /* Write the dump of a failure where RCX_DUMP says. */
 void rcx_dump_failure(struct rcx_context *context, const char *reason);

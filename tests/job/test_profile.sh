@@ -152,6 +152,11 @@ ok $? "a rank that died is missing, with files of the end and of the failure"
 run 0 "$rcxrun" -n 2 -x RCX_TRACE=p2p "$main" messages 10 && perfetto p2p.?.json -- flows=20 message=40
 ok $? "users' messages are flows, also to receives of any source"
 
+job 1 late 10 RCX_TRACE=live && cp live.0.json before && run 2 "$python" "$trace" --perfetto live.?.json \
+    && says 'live.0.json: the file exists, and is no timeline' && cmp before live.0.json \
+    && run 0 "$python" "$trace" --perfetto again.json live.?.json && run 0 "$python" "$trace" --perfetto again.json live.?.json
+ok $? "a timeline replaces a timeline, and no dump"
+
 job 1 late 10 RCX_TRACE=live && run 1 "$python" "$trace" --perfetto /dev/full live.?.json && says '^rcx_trace: No space left'
 ok $? "a timeline that does not fit the disk is an error"
 

@@ -105,6 +105,10 @@ run 0 "$rcxrun" -n 3 "$tune" -o "$file.cut" "${quick[@]}" && [ "$(grep -c 'skipp
     && grep -q '^barrier ranks=3' "$file.cut"
 ok $? "an interrupted run is continued"
 
+echo '{"rcx_dump": 1}' >"$folder/dump"
+run 1 "$rcxrun" -n 2 "$tune" -o "$folder/dump" -c barrier "${quick[@]}" && says 'dump: the file exists, and has no rules: line 1' \
+    && [ "$(cat "$folder/dump")" = '{"rcx_dump": 1}' ]
+ok $? "a file of something else stays"
 run 1 "$rcxrun" -n 2 "$tune" -o "$folder/no/such" -c barrier "${quick[@]}" && says 'No such file'
 ok $? "a file that cannot be written is an error"
 run 2 "$rcxrun" -n 2 "$tune" -c barriers && says 'barriers: no such collective; valid: allreduce .*barrier' && run 2 "$rcxrun" -n 2 "$tune" --rounds 0 \

@@ -193,6 +193,11 @@ run 0 "$sim" draw --algo ring -p 3 --svg "$scratch/draw.svg" && [ ! -s "$out" ] 
     && xml "$scratch/draw.svg" ".//svg:line[@marker-end]" 14
 ok $? "draw writes SVG, an arrow for each message, and two in the legend"
 
+echo '{"rcx_dump": 1}' >"$scratch/dump"
+run 1 "$sim" draw --algo ring -p 3 --svg "$scratch/dump" && grep -q 'dump: the file exists, and is no picture' "$err" \
+    && [ "$(cat "$scratch/dump")" = '{"rcx_dump": 1}' ]
+ok $? "a picture does not replace a file of something else"
+
 bad=0
 for p in 1 2 3 5 8 13 16 32 64 100; do
     for algo in ring recursive_doubling binary_blocks tree; do

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/file.h"
+
 /* The palette of Okabe and Ito, which colour-blind people can distinguish. The
  * first colours differ most. */
 const struct svg_colour svg_colours[SVG_COLOURS] = {
@@ -19,21 +21,43 @@ const struct svg_colour svg_colours[SVG_COLOURS] = {
     {"#CC79A7", "black"}, {"#333333", "white"},
 };
 
+static const char head[] = "<?xml ";
+
+static void __attribute__((noreturn)) refuse(const char *path, const char *why)
+{
+    fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, path, why);
+    exit(EXIT_FAILURE);
+}
+
+/* A file that is no picture was not meant. */
+static void check_former(const char *path)
+{
+    FILE *file = rcx_file_open(path);
+    char text[sizeof head] = "";
+    size_t n;
+
+    if (!file) /* a new one, a pipe or a device; or fopen() says why */
+        return;
+    n = fread(text, 1, strlen(head), file);
+    fclose(file);
+    if (n > 0 && strcmp(text, head) != 0)
+        refuse(path, "the file exists, and is no picture");
+}
+
 FILE *svg_open(const char *path, int width, int height)
 {
-    FILE *file = fopen(path, "w");
+    FILE *file;
 
-    if (!file) {
-        fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, path,
-                strerror(errno));
-        exit(EXIT_FAILURE);
-    }
+    check_former(path);
+    file = fopen(path, "w");
+    if (!file)
+        refuse(path, strerror(errno));
     fprintf(file,
-            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+            "%sversion=\"1.0\" encoding=\"UTF-8\"?>\n"
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
             "height=\"%d\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\">\n"
             "<rect width=\"%d\" height=\"%d\" fill=\"white\"/>\n",
-            width, height, width, height, width, height);
+            head, width, height, width, height, width, height);
     return file;
 }
 

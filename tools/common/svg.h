@@ -11,7 +11,8 @@ struct svg_colour {
 };
 extern const struct svg_colour svg_colours[SVG_COLOURS];
 
-/* Open a file and begin the picture. Exits if the file cannot be opened. */
+/* Open a file and begin the picture. Exits if the file cannot be opened, or is
+ * there and is no picture. */
 FILE *svg_open(const char *path, int width, int height);
 /* Upper bound of the width of a text with that many letters. */
 int svg_width(int letters, int size);

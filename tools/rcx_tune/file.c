@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/base/file.h"
 #include "common/method_map.h"
@@ -48,6 +49,24 @@ static bool each_line(const char *path,
 static bool is_other(const char *line, void *prefix)
 {
     return strncmp(line, prefix, strlen(prefix)) != 0;
+}
+
+bool tune_file_check(const struct tune_job *job)
+{
+    const char *path = job->options.path;
+    struct rcx_heap heap = RCX_HEAP_INIT;
+    struct rcx_refusal refusal;
+    struct rcx_tuning tuning;
+    bool good;
+
+    if (access(path, F_OK) != 0)
+        return true;
+    good = rcx_tuning_open(&tuning, &heap, path, &refusal) == RCX_OK;
+    if (!good)
+        fprintf(stderr, "rcx_tune: %s: the file exists, and has no rules: %s\n",
+                path, refusal.valid);
+    rcx_tuning_close(&tuning, &heap);
+    return good;
 }
 
 bool tune_file_has(const struct tune_job *job, const struct perf_coll *coll)

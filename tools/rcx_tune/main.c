@@ -314,6 +314,15 @@ static void print_summary(const struct tally *t)
     regret_print(t->regrets, (size_t)t->points);
 }
 
+/* The file of another program was not meant. */
+static rcx_status_t check_file(struct tune_job *job)
+{
+    int goes_on = job->rank != 0 || !job->options.path || tune_file_check(job);
+    const rcx_status_t status = agree(job, &goes_on);
+
+    return status == RCX_OK && !goes_on ? RCX_ERR_ARG : status;
+}
+
 static rcx_status_t measure_machine(struct tune_job *job)
 {
     const bool has_file = job->rank == 0 && job->options.path;
@@ -431,6 +440,8 @@ int main(int argc, char **argv)
     status = open_job(&job);
     if (status == RCX_ERR_CONFIG || status == RCX_ERR_ARG)
         perf_exit(EXIT_USAGE); /* rcx_init() has logged the reason */
+    if (status == RCX_OK)
+        status = check_file(&job);
     if (status == RCX_OK && job.nodes > 1)
         status = measure_machine(&job);
     if (status == RCX_OK && job.rank == 0)

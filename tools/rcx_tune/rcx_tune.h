@@ -97,6 +97,9 @@ bool tune_machine_print(FILE *to, const struct rcx_link *far);
 
 /* ---- The file ------------------------------------------------------------ */
 
+/* Whether there is no such file yet, or one of rules; else an error is
+ * printed. */
+bool tune_file_check(const struct tune_job *job);
 /* Whether the file has rules of a collective for these numbers of ranks and
  * nodes. */
 bool tune_file_has(const struct tune_job *job, const struct perf_coll *coll);

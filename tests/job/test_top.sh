@@ -13,10 +13,10 @@ top=$(realpath "$3")
 python=$4
 bound=(timeout -k 5 120)
 
-# start NAME MODE: a job of 3 ranks; its number, which is a rank's process number, is in job
+# start NAME MODE [OPTION...]: a job of 3 ranks; its number, which is a rank's process number, is in job
 start() {
     local ranks
-    begin "$1" "$rcxrun" -k -n 3 "$main" "$2"
+    begin "$1" "$rcxrun" -k -n 3 "${@:3}" "$main" "$2"
     job=none
     for ((i = 0; i < 600; i++)); do
         mapfile -t ranks < <(pgrep -P "$(rcxrun_of "$1")")
@@ -152,7 +152,57 @@ until_says '^rank 0 waits for rank 1 \(pid [0-9]+\), which is not in RCX' \
 ok $? "a message that has not been sent, in another communicator"
 stop message
 
+# --- ranks that wait for each other ---
+
+start circle circle
+until_says '^ranks 0-2 wait for each other, and have completed no step for [0-9.]+ (ms|s): ' \
+    && [ "$(grep -cE ' in call .* receive, tag 7 ' "$out")" -eq 3 ] && [ "$(grep -c ' wait' "$out")" -eq 2 ]
+ok $? "ranks that wait for each other are named"
+stop circle
+
+# Ranks wait for each other now and then: steps take 20 ms, and calls half a minute.
+start slow slow -x RCX_ALLREDUCE=recursive_doubling:segment=8,window=1
+status=1
+for ((i = 0; status && i < 600; i++)); do
+    run 0 "$top" -1 "$job" && [ "$(grep -cE ' in call +([1-9]|[0-9]{2,})[0-9.]* s .* allreduce ' "$out")" -eq 3 ] \
+        && status=0 || sleep 0.1
+done
+for ((i = 0; !status && i < 3; i++)); do
+    run 0 "$top" -1 "$job" && ! grep -qE ' waits? for |for each other' <(tail -n +3 "$out")
+    status=$?
+done
+ok $status "nothing is said of ranks whose calls are slow, and progress"
+stop slow
+
 # --- pages ---
+
+# set_sequence PID odd|even: as if the process were writing its page, or not
+set_sequence() {
+    "$python" - "/dev/shm/rcx_top."*".$1.0" "$1" "$2" <<'END'
+import struct
+import sys
+
+path, pid, kind = sys.argv[1:]
+with open(path, "r+b") as file:
+    page = file.read(84)
+    assert struct.unpack_from("=i", page, 16) == (int(pid),)
+    file.seek(80)
+    file.write(struct.pack("=I", struct.unpack_from("=I", page, 80)[0] // 2 * 2 + (kind == "odd")))
+END
+}
+
+start torn outside
+until_says '^ranks 0-1 wait for rank 2 '
+rank=$(pid_of 2)
+set_sequence "$rank" odd && until_says "^ +2 +$rank unknown +[0-9.]+ s " \
+    && grep -qE "^ranks 0-1 wait for rank 2 \(pid $rank\), whose page is being written since" "$out" \
+    && run 0 "$top" -1 --json "$job" && grep -q '"rank": 2, "pid": '"$rank"', "state": "unknown"' "$out" \
+    && set_sequence "$rank" even && until_says "^ +2 +$rank outside "
+ok $? "a page that is being written is said to be"
+rank=$(pid_of 1) # rank 2 stays, as it is not in RCX
+set_sequence "$rank" odd && kill -KILL "$rank" && until_says "^ +1 +$rank ended "
+ok $? "a process that was killed while it wrote its page has ended"
+stop torn
 
 # rank 2 stays, as it is not in RCX
 start killed outside

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Jobs that rcx_top looks at: top_main loop | outside | message | short. All
- * but the last one run until they are killed.
+ * Jobs that rcx_top looks at: top_main loop | outside | message | circle | slow
+ * | short. All but the last one run until they are killed.
  */
 #include <string.h>
 #include <unistd.h>
@@ -52,6 +52,39 @@ static void wait_for_message(void)
         pause();
 }
 
+/* Each rank waits for a message of the next one, and none is sent. */
+static void wait_in_circle(void)
+{
+    rank_require(rcx_recv(data, COUNT, RCX_INT64, (me.rank + 1) % me.size, 7,
+                          me.world, NULL),
+                 "recv");
+}
+
+static int add_slowly(void *dst, const void *left, const void *right,
+                      size_t count, rcx_datatype_t type, void *arg)
+{
+    (void)type, (void)arg;
+    for (size_t i = 0; i < count; i++)
+        ((int64_t *)dst)[i] =
+            ((const int64_t *)left)[i] + ((const int64_t *)right)[i];
+    usleep(20 * 1000);
+    return 0;
+}
+
+/* Calls of many steps, each of which completes soon. */
+static void reduce_slowly(void)
+{
+    rcx_op_t op;
+
+    rank_require(rcx_op_create(me.context, add_slowly,
+                               RCX_OP_COMMUTATIVE | RCX_OP_NO_FAIL, NULL, &op),
+                 "op");
+    for (;;)
+        rank_require(
+            rcx_allreduce(RCX_IN_PLACE, data, COUNT, RCX_INT64, op, me.world),
+            "allreduce");
+}
+
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
@@ -61,6 +94,10 @@ int main(int argc, char **argv)
         wait_for_last();
     if (strcmp(mode, "message") == 0)
         wait_for_message();
+    if (strcmp(mode, "circle") == 0)
+        wait_in_circle();
+    if (strcmp(mode, "slow") == 0)
+        reduce_slowly();
     reduce(me.world, 1);
     while (strcmp(mode, "loop") == 0)
         reduce(me.world, 1);

@@ -182,41 +182,51 @@ static void print(const struct top_job *jobs, size_t n, bool json)
     fflush(stdout);
 }
 
-/* Returns how many jobs there were. */
-static size_t show(const struct options *o)
+static bool may_be_stuck(const struct top_look *look)
 {
-    struct top_rank *ranks;
-    const size_t n = top_read(&ranks);
-    struct top_job *jobs = top_alloc(n, sizeof *jobs);
-    const size_t found = find_jobs(ranks, n, o->jobs, jobs);
+    for (size_t i = 0; i < look->n; i++)
+        if (look->ranks[i].state == TOP_IN_CALL &&
+            look->ranks[i].for_ns >= TOP_LONG_NS)
+            return true;
+    return false;
+}
+
+/* Look again. Returns how many jobs there are. */
+static size_t show(const struct options *o, struct top_look *last)
+{
+    struct top_look look = top_read(last);
+    struct top_job *jobs = top_alloc(look.n, sizeof *jobs);
+    const size_t found = find_jobs(look.ranks, look.n, o->jobs, jobs);
 
     if (found > 0)
         print(jobs, found, o->json);
     free(jobs);
-    free(ranks);
+    top_look_free(last);
+    *last = look;
     return found;
 }
 
 static int clean(void)
 {
-    struct top_rank *ranks;
-    const size_t n = top_read(&ranks);
+    const struct top_look none = {NULL, 0};
+    struct top_look look = top_read(&none);
     int removed = 0, failed = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        if (ranks[i].state != TOP_ENDED)
+    for (size_t i = 0; i < look.n; i++) {
+        if (look.ranks[i].state != TOP_ENDED)
             continue;
-        if (top_remove(&ranks[i])) {
+        if (top_remove(&look.ranks[i])) {
             removed++;
             continue;
         }
         if (errno == ENOENT) /* another process has removed it meanwhile */
             continue;
-        fprintf(stderr, "rcx_top: %s: %s\n", ranks[i].file, strerror(errno));
+        fprintf(stderr, "rcx_top: %s: %s\n", look.ranks[i].file,
+                strerror(errno));
         failed++;
     }
     printf("%d page%s removed\n", removed, removed == 1 ? "" : "s");
-    free(ranks);
+    top_look_free(&look);
     return failed > 0;
 }
 
@@ -228,24 +238,37 @@ static void pause_for(double s)
     nanosleep(&t, NULL);
 }
 
+/* One look does not tell whether ranks that wait are stuck. */
+static struct top_look look_first(void)
+{
+    const struct top_look none = {NULL, 0};
+    const struct top_look look = top_read(&none);
+
+    if (may_be_stuck(&look))
+        pause_for(TOP_LONG_NS / 1e9);
+    return look;
+}
+
 int main(int argc, char **argv)
 {
     const struct options o = parse(argc, argv);
+    struct top_look last;
+    size_t found;
 
     atexit(check_output);
     if (o.clean)
         return clean();
-    if (show(&o) == 0) {
+    last = look_first();
+    found = show(&o, &last);
+    if (found == 0)
         fprintf(stderr, "rcx_top: no %s runs on this node\n",
                 *o.jobs ? "such job" : "job of RCX");
-        return 1;
-    }
-    while (!o.once) {
+    for (bool goes_on = found > 0 && !o.once; goes_on;) {
         pause_for(o.delay);
         if (!o.json && !isatty(STDOUT_FILENO))
             printf("\n");
-        if (show(&o) == 0)
-            break;
+        goes_on = show(&o, &last) > 0;
     }
-    return 0;
+    top_look_free(&last);
+    return found == 0;
 }

@@ -8,14 +8,14 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { TRIES = 1000 };
+enum { TRIES = 20, PAUSE_NS = 1000 * 1000 };
 
 /* ---- A page -------------------------------------------------------------- */
 
@@ -30,19 +30,21 @@ static bool read_sequence(int fd, uint32_t *sequence_p)
                    offsetof(struct rcx_status_page, sequence));
 }
 
-/* A process that was stopped while it wrote leaves operations that cannot be
- * read. */
-static bool read_page(int fd, struct rcx_status_page *page)
+/* Writing takes microseconds. Yet a process that was stopped or killed
+ * meanwhile leaves operations that cannot be read: *is_torn_p. */
+static bool read_page(int fd, struct rcx_status_page *page, bool *is_torn_p)
 {
+    const struct timespec pause = {.tv_nsec = PAUSE_NS};
     uint32_t before = 1, after = 0;
 
     for (int i = 0; i < TRIES; i++) {
         if (!read_sequence(fd, &before) ||
             !read_at(fd, page, sizeof *page, 0) || !read_sequence(fd, &after))
             return false;
-        if (before == after && before % 2 == 0)
+        *is_torn_p = before != after || before % 2 != 0;
+        if (!*is_torn_p)
             return true;
-        sched_yield();
+        nanosleep(&pause, NULL);
     }
     page->op_count = 0;
     return true;
@@ -158,6 +160,9 @@ static void find_state(struct top_rank *rank)
         rank->state = TOP_STOPPED;
         if (since(rank->page.seen_ns) < rank->for_ns)
             rank->for_ns = since(rank->page.seen_ns);
+    } else if (rank->is_torn) {
+        rank->state = TOP_UNKNOWN;
+        rank->for_ns = since(rank->page.seen_ns);
     } else if (rank->op &&
                (is_blocking || since(rank->page.seen_ns) < TOP_LONG_NS)) {
         rank->state = TOP_IN_CALL;
@@ -167,7 +172,7 @@ static void find_state(struct top_rank *rank)
     }
 }
 
-/* ---- All pages ----------------------------------------------------------- */
+/* ---- A rank -------------------------------------------------------------- */
 
 static bool is_ours(int fd)
 {
@@ -186,7 +191,8 @@ static bool read_rank(int folder, const char *name, struct top_rank *rank)
     if (fd < 0)
         return false;
     *rank = (struct top_rank){.state = TOP_OUTSIDE};
-    good = is_ours(fd) && read_page(fd, &rank->page) && check_page(&rank->page);
+    good = is_ours(fd) && read_page(fd, &rank->page, &rank->is_torn) &&
+           check_page(&rank->page);
     close(fd);
     snprintf(rank->file, sizeof rank->file, "%s", name);
     return good;
@@ -207,37 +213,85 @@ static int compare(const void *a, const void *b)
     return strcmp(x->file, y->file);
 }
 
-size_t top_read(struct top_rank **ranks_p)
+/* ---- Two looks ----------------------------------------------------------- */
+
+static const struct top_rank *find_former(const struct top_look *before,
+                                          const struct top_rank *rank)
+{
+    for (size_t i = 0; i < before->n; i++)
+        if (strcmp(before->ranks[i].file, rank->file) == 0)
+            return &before->ranks[i];
+    return NULL;
+}
+
+static bool has_same_ops(const struct top_rank *a, const struct top_rank *b)
+{
+    const uint32_t n = a->page.op_count;
+
+    return !a->is_torn && !b->is_torn && b->page.op_count == n &&
+           a->page.born.ns == b->page.born.ns &&
+           memcmp(a->page.ops, b->page.ops, n * sizeof a->page.ops[0]) == 0;
+}
+
+static void compare_with(const struct top_look *before, struct top_rank *rank)
+{
+    const struct top_rank *former = find_former(before, rank);
+
+    if (former && has_same_ops(former, rank) &&
+        rank->page.seen_ns > former->page.seen_ns)
+        rank->still_ns =
+            former->still_ns + rank->page.seen_ns - former->page.seen_ns;
+    else if (former && has_same_ops(former, rank))
+        rank->still_ns = former->still_ns;
+}
+
+/* ---- All pages ----------------------------------------------------------- */
+
+/* Room for one more, which is returned. */
+static struct top_rank *next_rank(struct top_look *look, size_t *room)
+{
+    struct top_rank *more;
+
+    if (look->n < *room)
+        return &look->ranks[look->n];
+    more = top_alloc(*room = 2 * *room + 16, sizeof *more);
+    if (look->n > 0)
+        memcpy(more, look->ranks, look->n * sizeof *more);
+    free(look->ranks);
+    look->ranks = more;
+    return &more[look->n];
+}
+
+struct top_look top_read(const struct top_look *before)
 {
     DIR *folder = opendir(RCX_STATUS_FOLDER);
     const struct dirent *entry;
-    struct top_rank *ranks = NULL;
-    size_t n = 0, room = 0;
+    struct top_look look = {NULL, 0};
+    size_t room = 0;
 
     while (folder && (entry = readdir(folder))) {
         if (strncmp(entry->d_name, RCX_STATUS_PREFIX,
                     strlen(RCX_STATUS_PREFIX)) != 0 ||
             strlen(entry->d_name) >= RCX_STATUS_NAME)
             continue;
-        if (n == room) {
-            struct top_rank *more =
-                top_alloc(room = 2 * room + 16, sizeof *more);
-
-            if (n > 0)
-                memcpy(more, ranks, n * sizeof *more);
-            free(ranks);
-            ranks = more;
-        }
-        n += read_rank(dirfd(folder), entry->d_name, &ranks[n]);
+        look.n +=
+            read_rank(dirfd(folder), entry->d_name, next_rank(&look, &room));
     }
     if (folder)
         closedir(folder);
-    if (n > 0)
-        qsort(ranks, n, sizeof *ranks, compare);
-    for (size_t i = 0; i < n; i++) /* which points into the list */
-        find_state(&ranks[i]);
-    *ranks_p = ranks;
-    return n;
+    if (look.n > 0)
+        qsort(look.ranks, look.n, sizeof *look.ranks, compare);
+    for (size_t i = 0; i < look.n; i++) { /* which points into the list */
+        find_state(&look.ranks[i]);
+        compare_with(before, &look.ranks[i]);
+    }
+    return look;
+}
+
+void top_look_free(struct top_look *look)
+{
+    free(look->ranks);
+    *look = (struct top_look){NULL, 0};
 }
 
 bool top_remove(const struct top_rank *rank)

@@ -2,6 +2,7 @@
 /* A job as a table, and a sentence for each rank that others wait for. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "rcx_top/rcx_top.h"
@@ -11,7 +12,7 @@ enum { CELL = 64 };
 const char *top_state_name(enum top_state state)
 {
     static const char *const names[] = {"in call", "outside", "stopped",
-                                        "ended"};
+                                        "ended", "unknown"};
 
     return names[state];
 }
@@ -141,22 +142,37 @@ static void print_missing(const struct top_job *job,
                m->found->page.pid);
     else if (m->found->state == TOP_ENDED)
         printf(" (pid %d), which has ended\n", m->found->page.pid);
+    else if (m->found->state == TOP_UNKNOWN)
+        printf(" (pid %d), whose page is being written since %s\n",
+               m->found->page.pid, print_time(m->found->for_ns, time));
+    else if (m->found->for_ns < TOP_LONG_NS)
+        printf(" (pid %d), whose last call was %s ago\n", m->found->page.pid,
+               print_time(m->found->for_ns, time));
     else
         printf(" (pid %d), which is not in RCX since %s\n", m->found->page.pid,
                print_time(m->found->for_ns, time));
 }
 
-/* Ranks wait, but each of those that they wait for waits, too. */
+/* A rank may be within a long step: a message of which only a part has come, or
+ * elements that are combined. */
 static void print_circle(const struct top_job *job)
 {
-    size_t waiting = 0;
+    bool *marks = top_alloc(job->n, sizeof *marks);
+    uint64_t still_ns = UINT64_MAX;
+    char time[CELL];
 
-    for (size_t i = 0; i < job->n; i++)
-        waiting += top_waits_long(&job->ranks[i]);
-    if (waiting > 0)
-        printf("%zu ranks wait for each other: compare their calls "
-               "(rcx_trace, RCX_CHECK=full)\n",
-               waiting);
+    if (top_find_circle(job, marks) > 0) {
+        for (size_t i = 0; i < job->n; i++)
+            if (marks[i] && job->ranks[i].still_ns < still_ns)
+                still_ns = job->ranks[i].still_ns;
+        printf("ranks ");
+        print_marked(job, marks);
+        printf(" wait for each other, and have completed no step for %s: a "
+               "long message, or calls that differ (rcx_trace, "
+               "RCX_CHECK=full)\n",
+               print_time(still_ns, time));
+    }
+    free(marks);
 }
 
 void top_print(const struct top_job *job)
@@ -173,7 +189,6 @@ void top_print(const struct top_job *job)
         print_rank(&job->ranks[i]);
     for (size_t i = 0; i < n; i++)
         print_missing(job, &missing[i]);
-    if (n == 0)
-        print_circle(job);
+    print_circle(job);
     top_free_missing(missing, n);
 }

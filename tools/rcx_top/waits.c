@@ -9,7 +9,8 @@
 
 bool top_waits_long(const struct top_rank *rank)
 {
-    return rank->state == TOP_IN_CALL && rank->for_ns >= TOP_LONG_NS;
+    return rank->state == TOP_IN_CALL && rank->for_ns >= TOP_LONG_NS &&
+           rank->still_ns >= TOP_STILL_NS;
 }
 
 static const struct top_rank *rank_of(const struct top_job *job, int rank)
@@ -39,7 +40,7 @@ static void mark(const struct top_job *job, struct top_missing *m)
         for (size_t i = 0; i < job->n; i++) {
             bool is_blocked = waits_for(&job->ranks[i], m->rank);
 
-            if (job->ranks[i].state != TOP_IN_CALL || m->waits[i])
+            if (!top_waits_long(&job->ranks[i]) || m->waits[i])
                 continue;
             for (size_t k = 0; k < job->n && !is_blocked; k++)
                 is_blocked = m->waits[k] &&
@@ -95,4 +96,43 @@ void top_free_missing(struct top_missing *missing, size_t n)
     for (size_t i = 0; i < n; i++)
         free(missing[i].waits);
     free(missing);
+}
+
+/* ---- Circles ------------------------------------------------------------- */
+
+/* Whether it waits for some rank, and only for marked ones. */
+static bool is_within(const struct top_job *job, const bool marks[],
+                      const struct rcx_status_page *page)
+{
+    bool waits = false;
+
+    for (uint32_t o = 0; o < page->op_count; o++) {
+        for (int k = 0; k < page->ops[o].waits; k++) {
+            const struct top_rank *found =
+                rank_of(job, page->ops[o].waits_for[k]);
+
+            if (!found || !marks[found - job->ranks])
+                return false;
+            waits = true;
+        }
+    }
+    return waits;
+}
+
+size_t top_find_circle(const struct top_job *job, bool marks[])
+{
+    size_t n = 0, former = job->n + 1;
+
+    for (size_t i = 0; i < job->n; i++)
+        n += marks[i] = top_waits_long(&job->ranks[i]);
+    while (n < former) {
+        former = n;
+        for (size_t i = 0; i < job->n; i++) {
+            if (!marks[i] || is_within(job, marks, &job->ranks[i].page))
+                continue;
+            marks[i] = false;
+            n--;
+        }
+    }
+    return n;
 }

@@ -66,7 +66,9 @@ struct rcx_status_op {
     uint64_t count; /* elements */
     uint64_t bytes;
     uint64_t begin;       /* ticks */
-    uint32_t step, steps; /* that have completed, of all */
+    uint64_t segments;    /* that have completed */
+    uint32_t step, steps; /* that have completed, of all; of segments in
+                             flight */
     int32_t waits;        /* for so many ranks of the world, */
     int32_t waits_for[RCX_STATUS_WAITS];
     char call[RCX_STATUS_TEXT]; /* "allreduce", "send", "receive" */

@@ -44,6 +44,7 @@ static void put_progress(struct rcx_status_op *op, const struct rcx_request *r)
 {
     int ranks[RCX_STATUS_WAITS];
 
+    op->segments = r->finished;
     op->step = op->steps = 0;
     for (unsigned i = 0; i < rcx_request_slots(r); i++) {
         const struct rcx_exec *x = r->slots[i];

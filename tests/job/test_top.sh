@@ -13,6 +13,15 @@ top=$(realpath "$3")
 python=$4
 bound=(timeout -k 5 120)
 
+# Whichever job starts next removes pages of ended processes: only this test's jobs
+# are to see those that it looks at.
+apart=(unshare --mount "$BASH" -c 'mount -t tmpfs tmpfs /dev/shm && exec "$@"' sh)
+[ "$(id -u)" -eq 0 ] || apart=(unshare --map-root-user "${apart[@]:1}")
+if [ -z "${TOP_TEST_IS_APART-}" ] && "${apart[@]}" true 2>"$err"; then
+    rm -rf "$scratch"
+    exec env TOP_TEST_IS_APART=1 "${apart[@]}" "$BASH" "$0" "$@"
+fi
+
 # start NAME MODE [OPTION...]: a job of 3 ranks; its number, which is a rank's process number, is in job
 start() {
     local ranks
@@ -65,7 +74,7 @@ pid_of() {
 
 # --- a rank that is stopped ---
 
-start loop loop && [ "$(stat -c '%a' "/dev/shm/rcx_top."*".$(pid_of 1).0")" = 600 ]
+start loop loop && [ "$(stat -c '%a' "/dev/shm/rcx_top."*".$(pid_of 1)."*)" = 600 ]
 ok $? "a job is seen, and its pages are for its user alone"
 
 stopped=$(pid_of 2)
@@ -178,7 +187,7 @@ stop slow
 
 # set_sequence PID odd|even: as if the process were writing its page, or not
 set_sequence() {
-    "$python" - "/dev/shm/rcx_top."*".$1.0" "$1" "$2" <<'END'
+    "$python" - "/dev/shm/rcx_top."*".$1."* "$1" "$2" <<'END'
 import struct
 import sys
 
@@ -209,24 +218,24 @@ start killed outside
 until_says '^ranks 0-1 wait for rank 2 ' # all are where they stay
 rank=$(pid_of 1)
 kill -KILL "$rank"
-until_says "^ +1 +$rank ended " && compgen -G "/dev/shm/rcx_top.*.$rank.0" >"$out"
+until_says "^ +1 +$rank ended " && compgen -G "/dev/shm/rcx_top.*.$rank.*" >"$out"
 ok $? "a process that was killed has ended"
 stop killed
-! compgen -G "/dev/shm/rcx_top.*.$rank.0" >"$out"
+! compgen -G "/dev/shm/rcx_top.*.$rank.*" >"$out"
 ok $? "rcxrun removes its page"
 stop loop
 
 "$main" loop 2>"$err" &
 alone=$!
-until_says_of "^ +0 +$alone " $alone
+"$main" loop 2>>"$err" &
+again=$!
+until_says_of "^ +0 +$alone " $alone && until_says_of "^ +0 +$again " $again
 kill -KILL $alone
 wait $alone 2>>"$err"
 # A page of an ended process whose number has come again.
-"$main" loop 2>>"$err" &
-again=$!
 copy=/dev/shm/rcx_top.1.0.$again.1
 until_says_of "^ +0 +$alone ended " $alone && until_says_of "^ +0 +$again (in call|outside) " $again \
-    && "$python" - "/dev/shm/rcx_top."*".$alone.0" $alone $again "$copy" >"$err" 2>&1 <<'END' \
+    && "$python" - "/dev/shm/rcx_top."*".$alone."* $alone $again "$copy" >"$err" 2>&1 <<'END' \
     && run 0 "$top" -1 && grep -qE "^ +0 +$again ended " "$out" \
     && run 0 "$top" -1 $again && grep -qE "^ +0 +$again (in call|outside) " "$out" && [ "$(grep -c '^job' "$out")" -eq 1 ]
 import struct
@@ -245,8 +254,47 @@ ok $? "the job that runs is meant if another process had the number"
 kill $again
 wait $again 2>>"$err"
 until_says_of "^ +0 +$alone ended " $alone && run 0 "$top" --clean && grep -qE '^[1-9][0-9]* pages? removed$' "$out" \
-    && ! compgen -G "/dev/shm/rcx_top.*.$alone.0" && run 1 "$top" -1 $alone && grep -q 'no such job' "$err"
+    && ! compgen -G "/dev/shm/rcx_top.*.$alone.*" && run 1 "$top" -1 $alone && grep -q 'no such job' "$err"
 ok $? "without rcxrun rcx_top --clean removes it"
+
+# The pages of processes that live, and of some that were killed: in this namespace of
+# process numbers, and in others, where they have number 1.
+pages() {
+    compgen -G '/dev/shm/rcx_top.*' | sort
+}
+# begin_alone COMMAND...: its number is in alone, its page in page
+begin_alone() {
+    local before
+    before=$(pages)
+    "$@" 2>>"$err" &
+    alone=$!
+    while kill -0 $alone 2>/dev/null && ! page=$(comm -13 <(echo "$before") <(pages) | grep .); do sleep 0.05; done
+    [ -n "$page" ]
+}
+elsewhere=(unshare --pid --fork --kill-child)
+[ "$(id -u)" -eq 0 ] || elsewhere=(unshare --map-root-user "${elsewhere[@]:1}")
+"${elsewhere[@]}" true 2>"$err" || elsewhere=()
+run 0 "$top" --clean
+former=$(pages)
+living=() dead=() live_pages=() dead_pages=() status=0
+begin_alone "$main" loop && living+=("$alone") live_pages+=("$page") \
+    && begin_alone "${elsewhere[@]}" "$main" loop && living+=("$alone") live_pages+=("$page") \
+    && begin_alone "$main" loop && dead+=("$alone") dead_pages+=("$page") \
+    && begin_alone "$main" loop && dead+=("$alone") dead_pages+=("$page") \
+    && begin_alone "${elsewhere[@]}" "$main" loop && dead+=("$alone") dead_pages+=("$page") || status=1
+kill -KILL "${dead[@]}"
+wait "${dead[@]}" 2>>"$err"
+for page in "${dead_pages[@]}"; do # until it has ended, too, whose parent was killed
+    for ((i = 0; i < 600; i++)); do flock --nonblock "$page" true && break || sleep 0.1; done
+done
+run 0 "$top" -1 && [ "$(grep -c ' ended ' "$out")" -eq 3 ] || status=1
+[ "$(pages)" = "$(printf '%s\n' $former "${live_pages[@]}" "${dead_pages[@]}" | sort)" ] || status=1
+"$main" short >"$out" 2>&1 || status=1
+pages >>"$out"
+[ "$(pages)" = "$(printf '%s\n' $former "${live_pages[@]}" | sort)" ] || status=1
+ok $status "the next process removes the pages of those that were killed, also elsewhere, and no others"
+kill -KILL "${living[@]}"
+wait "${living[@]}" 2>/dev/null
 
 "$main" short 2>"$err" &
 alone=$!

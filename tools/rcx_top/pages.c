@@ -129,15 +129,16 @@ static uint64_t away(const struct top_rank *rank)
     return called < ended ? called : ended;
 }
 
-/* The state of a process of another namespace of process numbers is not
- * known: 'R'. 0: it has ended. */
-static char process_state(const struct rcx_status_page *page)
+/* The state of a process of another namespace of process numbers is not known:
+ * 'R' while it has its page. 0: it has ended. */
+static char process_state(const struct top_rank *rank)
 {
+    const struct rcx_status_page *page = &rank->page;
     uint64_t start;
     char state;
 
     if (page->pid_space != rcx_status_pid_space())
-        return 'R';
+        return rank->is_orphan ? '\0' : 'R';
     if (!rcx_status_process(page->pid, &state, &start) ||
         start != page->process_start || state == 'Z' || state == 'X')
         return '\0';
@@ -146,7 +147,7 @@ static char process_state(const struct rcx_status_page *page)
 
 static void find_state(struct top_rank *rank)
 {
-    const char state = process_state(&rank->page);
+    const char state = process_state(rank);
     bool is_blocking = false;
 
     find_last_call(rank);
@@ -193,6 +194,7 @@ static bool read_rank(int folder, const char *name, struct top_rank *rank)
     *rank = (struct top_rank){.state = TOP_OUTSIDE};
     good = is_ours(fd) && read_page(fd, &rank->page, &rank->is_torn) &&
            check_page(&rank->page);
+    rank->is_orphan = good && rcx_status_is_orphan(fd);
     close(fd);
     snprintf(rank->file, sizeof rank->file, "%s", name);
     return good;

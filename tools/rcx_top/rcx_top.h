@@ -28,6 +28,7 @@ struct top_rank {
     struct rcx_status_page page; /* a copy; all of it is in valid ranges */
     char file[RCX_STATUS_NAME];
     enum top_state state;
+    bool is_orphan;  /* no process has the page */
     bool is_torn;    /* operations were being written, and are left out */
     uint64_t for_ns; /* it has been in this state */
     /* For so long, up to page.seen_ns, its operations have been the same at

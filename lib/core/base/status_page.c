@@ -5,10 +5,12 @@
  */
 #include "core/base/status_page.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -52,22 +54,98 @@ bool rcx_status_process(int pid, char *state_p, uint64_t *start_p)
     return true;
 }
 
+/* ---- Pages of processes that have ended ---------------------------------- */
+
+bool rcx_status_is_orphan(int fd)
+{
+    return flock(fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+static bool is_linked(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 && st.st_nlink > 0;
+}
+
+/* Whether it is a page of this user. Its process may have ended before it had
+ * allocated or filled it. */
+static bool is_own_page(int fd)
+{
+    uint64_t magic = 0;
+    struct stat st;
+
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid())
+        return false;
+    if (st.st_size == 0)
+        return true;
+    return st.st_size == RCX_STATUS_BYTES &&
+           pread(fd, &magic, sizeof magic, 0) == (ssize_t)sizeof magic &&
+           (magic == 0 || magic == RCX_STATUS_MAGIC);
+}
+
+static void remove_if_orphan(int folder, const char *name)
+{
+    const int fd =
+        openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+
+    if (fd < 0)
+        return;
+    if (is_own_page(fd) && rcx_status_is_orphan(fd) && is_linked(fd))
+        unlinkat(folder, name, 0);
+    close(fd);
+}
+
+static void remove_orphans(void)
+{
+    DIR *folder = opendir(RCX_STATUS_FOLDER);
+    const struct dirent *entry;
+
+    while (folder && (entry = readdir(folder)))
+        if (strncmp(entry->d_name, RCX_STATUS_PREFIX,
+                    strlen(RCX_STATUS_PREFIX)) == 0)
+            remove_if_orphan(dirfd(folder), entry->d_name);
+    if (folder)
+        closedir(folder);
+}
+
+/* ---- The page of this process -------------------------------------------- */
+
+/* Lock the new file. EEXIST: a reader or remover was faster: take another
+ * name. */
+static int own(int fd, const char *path)
+{
+    int error = 0;
+
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0)
+        error = errno == EWOULDBLOCK ? EEXIST : errno;
+    else if (!is_linked(fd))
+        error = EEXIST;
+    if (error != 0) {
+        close(fd);
+        unlink(path);
+    }
+    return error;
+}
+
 /* A new file. Its blocks are allocated here, so that no later store fails
  * because /dev/shm is full. Returns -1: see errno. */
 static int create(char path[], size_t bytes, uint32_t job, int rank)
 {
     int fd = -1, error = EEXIST;
 
-    for (int i = 0; fd < 0 && error == EEXIST && i < 64; i++) {
+    for (int i = 0; error == EEXIST && i < 64; i++) {
         snprintf(path, bytes,
                  RCX_STATUS_FOLDER "/" RCX_STATUS_PREFIX "%u.%d.%d.%d", job,
                  rank, (int)getpid(), i);
         fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                   0600);
-        error = fd < 0 ? errno : 0;
+        error = fd < 0 ? errno : own(fd, path);
     }
-    if (fd < 0)
+    if (error != 0) {
+        errno = error;
         return -1;
+    }
     do
         error = posix_fallocate(fd, 0, RCX_STATUS_BYTES);
     while (error == EINTR);
@@ -97,17 +175,18 @@ static struct rcx_status_page *map(int fd)
 bool rcx_status_open(struct rcx_status_writer *w, uint32_t job, int rank,
                      int size, const struct rcx_instant *born)
 {
-    const int fd = create(w->path, sizeof w->path, job, rank);
     struct rcx_status_page *page;
+    int fd, error;
     char state;
-    int error;
 
+    remove_orphans();
+    fd = create(w->path, sizeof w->path, job, rank);
     if (fd < 0)
         return false;
     page = map(fd);
     error = errno;
-    close(fd);
     if (!page) {
+        close(fd);
         unlink(w->path);
         errno = error;
         return false;
@@ -123,6 +202,7 @@ bool rcx_status_open(struct rcx_status_writer *w, uint32_t job, int rank,
     page->seen_ns = page->ended_ns = rcx_now_ns();
     atomic_store_explicit(&page->magic, RCX_STATUS_MAGIC, memory_order_release);
     w->page = page;
+    w->fd = fd;
     return true;
 }
 
@@ -132,6 +212,7 @@ void rcx_status_close(struct rcx_status_writer *w)
         return;
     unlink(w->path);
     munmap(w->page, RCX_STATUS_BYTES);
+    close(w->fd);
     w->page = NULL;
 }
 

@@ -3,7 +3,11 @@
  * Status pages: a page in /dev/shm in which a process publishes what it is in,
  * for rcx_top. Only its user may read it. The name is
  * "rcx_top.JOB.RANK.PID.NUMBER". rcx_finalize() removes it; after a kill rcxrun
- * or `rcx_top --clean` does.
+ * does, or `rcx_top --clean`, or the next process of this user that opens one.
+ *
+ * Its process holds a lock (flock) on it, which the kernel releases when the
+ * process ends. So a process of another namespace of process numbers is known
+ * to live, too. A child of fork() keeps the lock.
  *
  * A call stores its number and time (struct rcx_status_calls), and nothing
  * else: the operations in flight are written by the failure detector, which
@@ -23,7 +27,7 @@
 
 #define RCX_STATUS_FOLDER "/dev/shm"
 #define RCX_STATUS_PREFIX "rcx_top."
-#define RCX_STATUS_MAGIC UINT64_C(0x31504f5458435252) /* "RRCXTOP1" */
+#define RCX_STATUS_MAGIC UINT64_C(0x32504f5458435252) /* "RRCXTOP2" */
 
 enum {
     RCX_STATUS_BYTES = 4096,
@@ -99,6 +103,7 @@ _Static_assert(sizeof(struct rcx_status_page) <= RCX_STATUS_BYTES,
 /* The page of a process; of a context, in rcx_context. */
 struct rcx_status_writer {
     struct rcx_status_page *page; /* NULL: none */
+    int fd;                       /* has the lock */
     bool shows_ops;
     char path[RCX_STATUS_NAME + sizeof RCX_STATUS_FOLDER];
 };
@@ -112,7 +117,8 @@ static inline int rcx_status_job_pid(uint32_t job)
     return (int)(job & 0x3fffff);
 }
 
-/* Create the page. False: see errno; there is none then. */
+/* Create the page, and remove those of this user's processes that have ended.
+ * False: see errno; there is none then. */
 bool rcx_status_open(struct rcx_status_writer *w, uint32_t job, int rank,
                      int size, const struct rcx_instant *born);
 /* Remove it. */
@@ -131,6 +137,9 @@ void rcx_status_end(struct rcx_status_page *page);
 /* Fields of /proc/PID/stat: its state ('T': stopped) and the time of its start.
  * False: there is no such process. */
 bool rcx_status_process(int pid, char *state_p, uint64_t *start_p);
+/* Whether no process has the lock of a page, which is open as fd. Others find
+ * it locked until fd is closed, then. */
+bool rcx_status_is_orphan(int fd);
 /* Inode of this process's namespace of process numbers; 0: not known. */
 uint64_t rcx_status_pid_space(void);
 

@@ -19,8 +19,28 @@ struct rcx_tag_layout {
     uint8_t comm_bits, sequence_bits, message_bits, fingerprint_bits, rank_bits;
 };
 
-#define RCX_TAG_LAYOUT ((struct rcx_tag_layout){13, 13, 9, 6, 22})
-#define RCX_TAG_P2P (UINT64_C(1) << 63)
+/* All bits of a tag that mean something. Transports give none a meaning. */
+enum {
+    RCX_TAG_RANK_BITS = 22,
+    RCX_TAG_FINGERPRINT_BITS = 6,
+    RCX_TAG_MESSAGE_BITS = 9,
+    RCX_TAG_SEQUENCE_BITS = 13,
+    RCX_TAG_COMM_BITS = 13,
+    RCX_TAG_P2P_AT = 63
+};
+_Static_assert(RCX_TAG_RANK_BITS + RCX_TAG_FINGERPRINT_BITS +
+                       RCX_TAG_MESSAGE_BITS + RCX_TAG_SEQUENCE_BITS +
+                       RCX_TAG_COMM_BITS ==
+                   RCX_TAG_P2P_AT,
+               "the tag of a message is none of a collective");
+
+#define RCX_TAG_LAYOUT                                                         \
+    ((struct rcx_tag_layout){.comm_bits = RCX_TAG_COMM_BITS,                   \
+                             .sequence_bits = RCX_TAG_SEQUENCE_BITS,           \
+                             .message_bits = RCX_TAG_MESSAGE_BITS,             \
+                             .fingerprint_bits = RCX_TAG_FINGERPRINT_BITS,     \
+                             .rank_bits = RCX_TAG_RANK_BITS})
+#define RCX_TAG_P2P (UINT64_C(1) << RCX_TAG_P2P_AT)
 
 static inline uint64_t rcx_tag_low(uint64_t value, unsigned bits)
 {

@@ -64,15 +64,16 @@ static inline bool is_eager(const struct rcx_shm_channel *p, const void *buffer,
            !rcx_region_of(p->lane, buffer, bytes);
 }
 
-static inline bool start_short(struct rcx_shm_channel *p, const void *buffer,
-                               size_t bytes, uint64_t tag)
+static inline bool start_short(struct rcx_shm_channel *p, uint64_t tag,
+                               enum rcx_shm_slot_kind kind, const void *buffer,
+                               size_t bytes)
 {
     struct rcx_shm_slot *slot = rcx_shm_next_slot(p);
 
     if (!slot)
         return false;
     rcx_copy_short(slot->data, buffer, bytes);
-    rcx_shm_publish(p, slot, tag, RCX_SLOT_SHORT, bytes);
+    rcx_shm_publish(p, slot, tag, kind, bytes);
     return true;
 }
 
@@ -81,7 +82,7 @@ static bool start(struct rcx_shm_channel *p, const void *buffer, size_t bytes,
 {
     return bytes > RCX_SLOT_BYTES
                ? rcx_shm_put(p, tag, RCX_SLOT_WHOLE, buffer, bytes, NULL)
-               : start_short(p, buffer, bytes, tag);
+               : start_short(p, tag, RCX_SLOT_SHORT, buffer, bytes);
 }
 
 rcx_status_t rcx_shm_send(struct rcx_shm_channel *p, const void *buffer,
@@ -102,8 +103,11 @@ rcx_status_t rcx_shm_send(struct rcx_shm_channel *p, const void *buffer,
 bool rcx_shm_send_ctrl(struct rcx_shm_channel *p, const void *note,
                        size_t bytes)
 {
-    return bytes <= rcx_shm_eager_most(p) && !p->starting &&
-           start(p, note, bytes, RCX_SHM_CTRL);
+    if (bytes > rcx_shm_eager_most(p) || p->starting)
+        return false;
+    return bytes > RCX_SLOT_BYTES
+               ? rcx_shm_put(p, 0, RCX_SLOT_CTRL_LONG, note, bytes, NULL)
+               : start_short(p, 0, RCX_SLOT_CTRL, note, bytes);
 }
 
 /* ---- Sends that waited for room ------------------------------------------ */
@@ -234,7 +238,7 @@ static bool take(struct rcx_shm_channel *p)
         rcx_mapping_open(p, &a);
     } else if (a.kind == RCX_SLOT_GONE) {
         rcx_mapping_close(p, a.number);
-    } else if (a.tag == RCX_SHM_CTRL) {
+    } else if (a.kind == RCX_SLOT_CTRL || a.kind == RCX_SLOT_CTRL_LONG) {
         rcx_ctrl_queue_push(p->lane->transport, p->lane->heap, a.data, a.part);
     } else if ((m = claim(p, a.tag))) {
         status = rcx_shm_hold(p, m, &a) ? RCX_OK : deliver(p, m, &a);

@@ -208,9 +208,8 @@ void rcx_shm_cancel(struct rcx_shm_channel *p, struct rcx_message *m);
 /* As in struct rcx_transport_ops; m is a receive of p. */
 void rcx_shm_withdraw(struct rcx_shm_channel *p, struct rcx_message *m);
 void rcx_shm_release(struct rcx_message *m);
-/* Send a control message, if there is room now. Their tag is that of a message
- * of the internal communicator, which has none. */
-#define RCX_SHM_CTRL (UINT64_C(1) << 63)
+/* Send a control message, if there is room now. It has a kind of slot of its
+ * own, as messages may have any tag. */
 bool rcx_shm_send_ctrl(struct rcx_shm_channel *p, const void *note,
                        size_t bytes);
 /* Drop messages without a receive whose tags match; the senders of long ones

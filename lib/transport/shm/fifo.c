@@ -124,7 +124,8 @@ bool rcx_shm_put_control(struct rcx_shm_channel *p, uint64_t tag,
 static bool is_in_ring(enum rcx_shm_slot_kind kind)
 {
     return kind == RCX_SLOT_WHOLE || kind == RCX_SLOT_FIRST ||
-           kind == RCX_SLOT_REST || kind == RCX_SLOT_REGION;
+           kind == RCX_SLOT_REST || kind == RCX_SLOT_REGION ||
+           kind == RCX_SLOT_CTRL_LONG;
 }
 
 struct rcx_shm_header rcx_shm_peek(struct rcx_shm_channel *p)

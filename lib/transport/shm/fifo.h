@@ -21,13 +21,18 @@ enum rcx_shm_slot_kind {
     RCX_SLOT_ATS, /* acknowledge to send: it has been read */
     RCX_SLOT_RTR, /* ready to receive: the receiver of a long message has a
                      buffer */
-    RCX_SLOT_REGION, /* in the ring: a region of the sender, that requests to
+    RCX_SLOT_REGION,    /* in the ring: a region of the sender, that requests to
                         send may name */
-    RCX_SLOT_GONE    /* the region at this address does not exist any more */
+    RCX_SLOT_GONE,      /* the region at this address does not exist any more */
+    RCX_SLOT_CTRL,      /* a control message, in its slot */
+    RCX_SLOT_CTRL_LONG, /* a control message, in the ring */
+    RCX_SLOT_KINDS
 };
 /* RETURNS: in how many parts of the ring, and of the slots, free room is
  * returned. */
 enum { RCX_KIND_SHIFT = 28, RCX_RING_RETURNS = 4, RCX_SLOT_RETURNS = 2 };
+_Static_assert(RCX_SLOT_KINDS <= 1 << (32 - RCX_KIND_SHIFT),
+               "the lower half of a head has room for the kind");
 
 struct rcx_rndv_header {
     uint64_t bytes;   /* total */

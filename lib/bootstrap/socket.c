@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 #include "core/base/clock.h"
 #include "core/base/host.h"
@@ -85,7 +84,7 @@ static rcx_status_t gather(struct socket_boot *boot, const void *data,
                                 boot->base.rank, n, boot->base.size);
 }
 
-/* Find the ranks of this node. nodes has a hash of each rank's. */
+/* Find the ranks of this node. nodes has rcx_host_node() of each rank. */
 static rcx_status_t map_node(struct socket_boot *boot,
                              const struct blob nodes[], uint64_t own)
 {
@@ -108,20 +107,16 @@ static rcx_status_t map_node(struct socket_boot *boot,
 /* The first step: returns when all ranks have come. */
 static rcx_status_t meet(struct socket_boot *boot)
 {
-    char host[256] = "", kernel[64];
     unsigned char *packed = NULL;
     struct blob *nodes =
         rcx_heap_alloc(boot->heap, (size_t)boot->base.size * sizeof *nodes);
+    const uint64_t own = rcx_host_node();
     rcx_status_t status;
-    uint64_t own;
 
     if (!nodes)
         return rcx_socket_tree_fail(&boot->tree, RCX_ERR_NOMEM,
                                     "rank %d has no memory to start",
                                     boot->base.rank);
-    gethostname(host, sizeof host - 1);
-    rcx_kernel_id(kernel, sizeof kernel);
-    own = rcx_host_hash(host, kernel);
     status = gather(boot, &own, sizeof own, &packed, nodes);
     if (status == RCX_OK)
         status = map_node(boot, nodes, own);

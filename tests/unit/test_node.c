@@ -15,7 +15,8 @@
 
 enum { RANKS = 4 };
 
-static const struct rcx_node_caps usual = {.boot_id = "f00d",
+static const struct rcx_node_caps usual = {.kernel = 1,
+                                           .node = 2,
                                            .user_ns = 11,
                                            .pid_ns = 12,
                                            .uid = 1000,
@@ -79,6 +80,7 @@ static void equal_node_caps_refuse_nothing(void **state)
         assert_false(rcx_node_refuses_cma(&node));
         assert_string_equal(node.refusal, "");
         assert_true(node.is_known);
+        assert_true(node.has_all);
         assert_int_equal(node.ranks, RANKS);
         assert_int_equal(node.lowest, 0);
         assert_int_equal(node.shm_bytes, 64 << 20);
@@ -132,26 +134,38 @@ static void the_first_reason_is_logged(void **state)
     assert_refused(&f, "user namespaces");
 }
 
-static void other_kernels_are_other_nodes(void **state)
+/* Ranks 0 and 1 are on another node than ranks 2 and 3; of another kernel, or
+ * of the same one, as two containers. */
+static void other_nodes_share_only_the_cores_of_a_kernel(void **state)
 {
-    struct fixture f = all_usual();
-    struct rcx_node node;
-
     (void)state;
-    for (int i = 0; i < 2; i++)
-        strcpy(f.caps[i].boot_id, "cafe");
-    f.caps[0].is_dumpable = 0;
-    f.caps[1].shm_bytes = 5;
-    node = node_of_rank(&f, 3);
-    assert_false(rcx_node_refuses_cma(&node));
-    assert_int_equal(node.ranks, 2);
-    assert_int_equal(node.lowest, 2);
-    assert_int_equal(node.shm_bytes, 64 << 20);
-    node = node_of_rank(&f, 1);
-    assert_true(rcx_node_refuses_cma(&node));
-    assert_int_equal(node.ranks, 2);
-    assert_int_equal(node.lowest, 0);
-    assert_int_equal(node.shm_bytes, 5);
+    for (int kernels = 1; kernels <= 2; kernels++) {
+        struct fixture f = all_usual();
+        struct rcx_node node;
+
+        for (int i = 0; i < RANKS; i++) {
+            f.caps[i].node += i < 2;
+            f.caps[i].kernel += i < 2 && kernels == 2;
+            CPU_SET(i, &f.caps[i].cpus);
+        }
+        f.caps[0].is_dumpable = 0;
+        f.caps[1].shm_bytes = 5;
+        node = node_of_rank(&f, 3);
+        assert_false(rcx_node_refuses_cma(&node));
+        assert_false(node.has_all);
+        assert_int_equal(node.ranks, 2);
+        assert_int_equal(node.group_ranks, 2);
+        assert_int_equal(node.lowest, 2);
+        assert_int_equal(node.shm_bytes, 64 << 20);
+        assert_int_equal(node.tasks, kernels == 1 ? RANKS : 2);
+        assert_int_equal(CPU_COUNT(&node.cpus), node.tasks);
+        assert_int_equal(node.is_one_network, kernels == 1);
+        node = node_of_rank(&f, 1);
+        assert_true(rcx_node_refuses_cma(&node));
+        assert_int_equal(node.ranks, 2);
+        assert_int_equal(node.lowest, 0);
+        assert_int_equal(node.shm_bytes, 5);
+    }
 }
 
 /* A rank alone on its node does not use CMA, so nothing is refused. */
@@ -228,7 +242,7 @@ static void all_ranks_take_the_figures_of_the_lowest_that_has_some(void **state)
         rcx_node_add(&node, i, &f.caps[i]);
     assert_int_equal(node.measured_by, 1);
     assert_true(node.figures.turn == 100);
-    strcpy(f.caps[1].boot_id, "cafe"); /* another machine */
+    f.caps[1].kernel++; /* another machine */
     node = node_of_rank(&f, 0);
     assert_int_equal(node.measured_by, 3);
 }
@@ -257,14 +271,17 @@ static void facts_are_those_of_all_ranks(void **state)
 
 /* ---- Records of real processes ------------------------------------------- */
 
+static const struct rcx_boot boot = {.size = 1};
+
 static void node_caps_describe_the_process(void **state)
 {
     struct rcx_node_caps caps;
     struct statvfs s;
 
     (void)state;
-    rcx_node_caps_read(&caps, "/");
+    rcx_node_caps_read(&caps, &boot, "/");
     assert_true(caps.user_ns != 0 && caps.pid_ns != 0);
+    assert_true(caps.kernel != 0 && caps.node == rcx_boot_node(&boot));
     assert_int_equal(caps.uid, geteuid());
     assert_int_equal(caps.gid, getegid());
     assert_int_equal(caps.is_dumpable, 1);
@@ -272,7 +289,7 @@ static void node_caps_describe_the_process(void **state)
     /* other processes use some of it, but not two thirds */
     assert_true(caps.shm_bytes <= s.f_blocks * s.f_frsize);
     assert_true(caps.shm_bytes >= s.f_bavail * s.f_frsize / 3);
-    rcx_node_caps_read(&caps, "/no/such/folder");
+    rcx_node_caps_read(&caps, &boot, "/no/such/folder");
     assert_int_equal(caps.shm_bytes, 0);
 }
 
@@ -286,7 +303,7 @@ static void node_caps_show_that_a_process_is_not_dumpable(void **state)
         struct rcx_node_caps caps;
 
         prctl(PR_SET_DUMPABLE, 0);
-        rcx_node_caps_read(&caps, "/");
+        rcx_node_caps_read(&caps, &boot, "/");
         _exit(caps.is_dumpable != 0);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -336,11 +353,13 @@ static void a_bootstrap_may_not_know_the_ranks_of_the_node(void **state)
     boot.ops = &none;
     assert_ok(rcx_node_exchange_caps(&node, &boot, "/"));
     assert_false(node.is_known);
+    assert_false(node.has_all);
     assert_int_equal(node.ranks, 1);
     assert_int_equal(node.figures.origin, RCX_FIGURES_USUAL); /* rank 3 */
     boot.ops = &one_more;
     assert_ok(rcx_node_exchange_caps(&node, &boot, "/"));
     assert_true(node.is_known);
+    assert_false(node.has_all);
     assert_int_equal(node.ranks, 2);
     assert_int_equal(node.lowest, 3);
     boot.ops = &fails;
@@ -353,7 +372,7 @@ int main(void)
         cmocka_unit_test(equal_node_caps_refuse_nothing),
         cmocka_unit_test(all_ranks_see_a_reason_and_one_logs_it),
         cmocka_unit_test(the_first_reason_is_logged),
-        cmocka_unit_test(other_kernels_are_other_nodes),
+        cmocka_unit_test(other_nodes_share_only_the_cores_of_a_kernel),
         cmocka_unit_test(a_rank_alone_on_its_node_is_refused_nothing),
         cmocka_unit_test(cores_are_shared_where_ranks_have_fewer_together),
         cmocka_unit_test(missing_node_caps_are_a_reason_to_refuse),

@@ -9,7 +9,9 @@
 
 #include <stdbool.h>
 
+#include "core/base/hash.h"
 #include "core/base/heap.h"
+#include "core/base/host.h"
 #include "core/base/log.h"
 #include "core/base/start_wait.h"
 
@@ -17,6 +19,7 @@ struct rcx_boot {
     const struct rcx_boot_ops *ops;
     int rank;
     int size;
+    /* By the launcher's map: */
     int local_size; /* ranks on this node, this one included; 0: not known */
     const int *local_ranks; /* local_size of them; NULL: not known */
     bool one_process;       /* all ranks are in this process */
@@ -112,13 +115,14 @@ struct rcx_boot_ops {
 rcx_status_t rcx_boot_make_id(const char *address, const struct rcx_log *log,
                               rcx_id_t *id_p);
 
-/* Whether all ranks are known to be on this node. */
+/* Whether all ranks are on this node by the launcher's map. */
 static inline bool rcx_boot_is_one_node(const struct rcx_boot *boot)
 {
     return boot->local_size == boot->size;
 }
 
-/* The lowest rank of this node; this rank if they are not known. */
+/* The lowest rank of this node by the launcher's map; this rank if it is not
+ * known. */
 static inline int rcx_boot_lowest(const struct rcx_boot *boot)
 {
     int lowest = boot->rank;
@@ -127,6 +131,19 @@ static inline int rcx_boot_lowest(const struct rcx_boot *boot)
         if (boot->local_ranks[i] < lowest)
             lowest = boot->local_ranks[i];
     return lowest;
+}
+
+/*
+ * The node of this rank: equal for ranks on one kernel, in one IPC namespace,
+ * and on one node of the launcher's map, if there is one. All of RCX tells
+ * nodes apart by it. Host names are for texts only.
+ */
+static inline uint64_t rcx_boot_node(const struct rcx_boot *boot)
+{
+    const uint64_t node = rcx_host_node();
+
+    return boot->local_ranks ? rcx_hash(node, (uint64_t)rcx_boot_lowest(boot))
+                             : node;
 }
 
 /* The bootstraps that are compiled in, in the order of trial, ended by NULL. */

@@ -50,7 +50,7 @@ void rcx_peer_header_init(struct rcx_peer_header *h)
     if (stat("/proc/self/ns/user", &s) == 0)
         h->user_space = s.st_ino;
     gethostname(h->host, sizeof h->host - 1);
-    rcx_kernel_id(h->boot_id, sizeof h->boot_id);
+    rcx_kernel_id(h->kernel, sizeof h->kernel);
 }
 
 void rcx_peer_seal(void *blob, size_t bytes)
@@ -143,6 +143,16 @@ rcx_status_t rcx_peer_address(struct rcx_boot *boot, const struct rcx_log *log,
     *address_p = address;
     *bytes_p = h.address_bytes;
     return RCX_OK;
+}
+
+uint64_t rcx_peer_node(struct rcx_boot *boot, const struct rcx_log *log,
+                       int rank)
+{
+    struct rcx_peer_header h;
+    const void *address;
+
+    return rcx_peer_lookup(boot, log, rank, &h, &address) == RCX_OK ? h.node
+                                                                    : 0;
 }
 
 void rcx_peer_host(struct rcx_boot *boot, const struct rcx_log *log, int rank,

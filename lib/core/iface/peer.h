@@ -29,14 +29,14 @@ struct rcx_peer_header {
     uint32_t wire_version;
     uint64_t address_bytes;
     char transport[RCX_PEER_TEXT]; /* name and version */
-    char host[RCX_PEER_TEXT];
-    char boot_id[RCX_PEER_TEXT]; /* of the kernel: equal on one machine */
-    cpu_set_t cpus;              /* that the rank may run on */
+    char host[RCX_PEER_TEXT];      /* for texts */
+    char kernel[RCX_PEER_TEXT];    /* rcx_kernel_id(): equal on one machine */
+    cpu_set_t cpus;                /* that the rank may run on */
     uint64_t settings[RCX_PEER_SETTINGS];
     uint64_t ack_bytes;
     uint64_t ahead;
     uint64_t lines[RCX_PEER_LINES]; /* lines that it has to log; 0: none */
-    uint64_t node;                  /* equal for ranks that share memory */
+    uint64_t node;                  /* rcx_boot_node() */
     struct rcx_place place;         /* within the machine */
     uint32_t job;         /* of rank 0: number of the job in status pages */
     uint32_t version;     /* RCX_PEER_VERSION */
@@ -47,7 +47,8 @@ struct rcx_peer_header {
     uint64_t sum;         /* checksum of the header, up to here */
 };
 
-/* Fill in what describes the library, the host and the user; all else is 0. */
+/* Fill in what describes the library, the host, the kernel and the user; all
+ * else is 0. */
 void rcx_peer_header_init(struct rcx_peer_header *h);
 
 /* Write the checksums of a blob that is bytes long. A blob shorter than a
@@ -70,6 +71,10 @@ rcx_status_t rcx_peer_lookup(struct rcx_boot *boot, const struct rcx_log *log,
 rcx_status_t rcx_peer_address(struct rcx_boot *boot, const struct rcx_log *log,
                               int rank, const char *version,
                               const void **address_p, size_t *bytes_p);
+
+/* The node of a peer, which has published it; 0: not known. */
+uint64_t rcx_peer_node(struct rcx_boot *boot, const struct rcx_log *log,
+                       int rank);
 
 /* The host that a peer runs on; "?" if not known. */
 void rcx_peer_host(struct rcx_boot *boot, const struct rcx_log *log, int rank,

@@ -35,12 +35,22 @@ static uint64_t free_bytes(const char *folder)
     return statvfs(folder, &s) == 0 ? (uint64_t)s.f_bavail * s.f_frsize : 0;
 }
 
-void rcx_node_caps_read(struct rcx_node_caps *caps, const char *shm)
+static uint64_t kernel_hash(void)
+{
+    char kernel[64];
+
+    rcx_kernel_id(kernel, sizeof kernel);
+    return rcx_hash_text(kernel);
+}
+
+void rcx_node_caps_read(struct rcx_node_caps *caps, const struct rcx_boot *boot,
+                        const char *shm)
 {
     *caps = (struct rcx_node_caps){
+        .kernel = kernel_hash(),
+        .node = rcx_boot_node(boot),
         .user_ns = inode_of("/proc/self/ns/user"),
         .pid_ns = inode_of("/proc/self/ns/pid"),
-        .ipc_ns = inode_of("/proc/self/ns/ipc"),
         .net_ns = inode_of("/proc/self/ns/net"),
         .uid = geteuid(),
         .gid = getegid(),
@@ -49,7 +59,6 @@ void rcx_node_caps_read(struct rcx_node_caps *caps, const char *shm)
         .shm_bytes = free_bytes(shm),
     };
     sched_getaffinity(0, sizeof caps->cpus, &caps->cpus);
-    rcx_kernel_id(caps->boot_id, sizeof caps->boot_id);
 }
 
 /* Keep the first reason. */
@@ -94,11 +103,12 @@ static void check_together(struct rcx_node *node, int rank,
                differs);
 }
 
+/* Of two ranks of a node. */
 static bool can_map(const struct rcx_node_caps *a,
                     const struct rcx_node_caps *b)
 {
     return a->user_ns == b->user_ns && a->pid_ns == b->pid_ns &&
-           a->ipc_ns == b->ipc_ns && a->uid == b->uid;
+           a->uid == b->uid;
 }
 
 static void join_group(struct rcx_node *node, int rank)
@@ -114,6 +124,7 @@ void rcx_node_begin(struct rcx_node *node, int rank,
     *node = (struct rcx_node){.rank = rank,
                               .caps = *caps,
                               .is_known = true,
+                              .has_all = true,
                               .is_one_network = true,
                               .lowest = rank,
                               .shm_bytes = UINT64_MAX,
@@ -141,11 +152,17 @@ void rcx_node_add(struct rcx_node *node, int rank,
         return;
     }
     node->seen++;
-    if (strncmp(caps->boot_id, node->caps.boot_id, sizeof caps->boot_id) != 0) {
-        node->is_one_network = false;
+    node->is_one_network &=
+        caps->kernel == node->caps.kernel && caps->net_ns == node->caps.net_ns;
+    if (caps->kernel == node->caps.kernel) {
+        node->tasks++;
+        CPU_OR(&node->cpus, &node->cpus, &caps->cpus);
+        take_figures(node, rank, &caps->figures);
+    }
+    if (caps->node != node->caps.node) {
+        node->has_all = false;
         return;
     }
-    node->is_one_network &= caps->net_ns == node->caps.net_ns;
     node->ranks++;
     if (can_map(caps, &node->caps))
         join_group(node, rank);
@@ -153,15 +170,13 @@ void rcx_node_add(struct rcx_node *node, int rank,
         node->lowest = rank;
     if (caps->shm_bytes < node->shm_bytes)
         node->shm_bytes = caps->shm_bytes;
-    CPU_OR(&node->cpus, &node->cpus, &caps->cpus);
-    take_figures(node, rank, &caps->figures);
     check_alone(node, rank, caps);
     check_together(node, rank, caps);
 }
 
 bool rcx_node_shares_cores(const struct rcx_node *node)
 {
-    return node->ranks > CPU_COUNT(&node->cpus);
+    return node->tasks > CPU_COUNT(&node->cpus);
 }
 
 bool rcx_node_refuses_cma(const struct rcx_node *node)
@@ -196,7 +211,7 @@ struct rcx_decide_facts rcx_node_facts(const struct rcx_node *node)
 {
     struct rcx_decide_facts facts = {.figures = node->figures,
                                      .ranks = (size_t)node->group_ranks,
-                                     .tasks = (size_t)node->ranks,
+                                     .tasks = (size_t)node->tasks,
                                      .has_cma = !rcx_node_refuses_cma(node)};
     struct rcx_cpu_levels levels;
 
@@ -221,7 +236,7 @@ rcx_status_t rcx_node_exchange_caps(struct rcx_node *node,
     struct rcx_node_caps caps;
     rcx_status_t status;
 
-    rcx_node_caps_read(&caps, shm);
+    rcx_node_caps_read(&caps, boot, shm);
     if (should_measure(boot))
         rcx_figures_measure(&caps.figures);
     rcx_node_begin(node, boot->rank, &caps);
@@ -229,6 +244,7 @@ rcx_status_t rcx_node_exchange_caps(struct rcx_node *node,
     if (status != RCX_OK && status != RCX_ERR_UNSUPPORTED)
         return status;
     node->is_known = node->is_known && status == RCX_OK;
+    node->has_all &= node->seen == boot->size || rcx_boot_is_one_node(boot);
     if (node->measured_by < 0) {
         rcx_figures_usual(&node->figures);
         node->figures.reason = RCX_FIGURES_UNWANTED;

@@ -17,10 +17,10 @@
 
 /* What a rank tells the others. */
 struct rcx_node_caps {
-    char boot_id[64]; /* identifies the running kernel */
+    uint64_t kernel;  /* hash of rcx_kernel_id() */
+    uint64_t node;    /* rcx_boot_node() */
     uint64_t user_ns; /* inodes of namespaces */
     uint64_t pid_ns;
-    uint64_t ipc_ns;
     uint64_t net_ns;
     uint64_t uid, gid;
     uint64_t is_dumpable;  /* other processes of its user may read its memory */
@@ -35,12 +35,14 @@ struct rcx_node {
     int rank; /* this rank */
     struct rcx_node_caps caps;
     bool is_known;       /* ranks are all ranks of the node */
-    int seen;            /* ranks that were added, also of other kernels */
+    bool has_all;        /* no rank of the job is known to be elsewhere */
+    int seen;            /* ranks that were added, also of other nodes */
     bool is_one_network; /* these share one network namespace */
-    int ranks;           /* whose capabilities are known, this one included */
+    int tasks;           /* those on this kernel: they share its cores */
+    cpu_set_t cpus;      /* where any of these may run */
+    int ranks;           /* those on this node, this one included */
     int lowest;          /* the lowest of them */
-    uint64_t shm_bytes;  /* minimum over the ranks */
-    cpu_set_t cpus;      /* where any of them may run */
+    uint64_t shm_bytes;  /* minimum over them */
     char refusal[128];   /* why CMA would fail; "": it would not */
     int measured_by;     /* rank that the figures are from; -1: none */
     struct rcx_node_figures figures;
@@ -51,11 +53,13 @@ struct rcx_node {
     uint64_t group;  /* sum of the hashes of its ranks */
 };
 
-/* Read those of this process. shm: the folder of shared memory files. */
-void rcx_node_caps_read(struct rcx_node_caps *caps, const char *shm);
+/* Read those of this process, a rank of boot. shm: the folder of shared memory
+ * files. */
+void rcx_node_caps_read(struct rcx_node_caps *caps, const struct rcx_boot *boot,
+                        const char *shm);
 
 /* Begin with one rank, and add another. caps: NULL if that rank has sent none.
- * Ranks on another kernel are ignored. */
+ * Only tasks and cpus count ranks of another node, on this kernel. */
 void rcx_node_begin(struct rcx_node *node, int rank,
                     const struct rcx_node_caps *caps);
 void rcx_node_add(struct rcx_node *node, int rank,

@@ -109,7 +109,7 @@ static const char *set_rendezvous(const struct rcx_transport_args *args,
     const char *memory = rendezvous_threshold(node, ranks);
     char both[64];
 
-    if (rcx_boot_is_one_node(args->boot) || !has_rdma()) {
+    if (node->has_all || !has_rdma()) {
         ucp_config_modify(config, "RNDV_THRESH", memory);
         return memory;
     }
@@ -185,11 +185,11 @@ static void tell_choice(const struct rcx_transport_args *args, const char *tls,
 }
 
 /* UCX warns of settings of transports that it does not use. */
-static bool uses_tcp(const struct rcx_boot *boot)
+static bool uses_tcp(const struct rcx_node *node)
 {
     const char *tls = user_setting("TLS");
 
-    if (rcx_boot_is_one_node(boot))
+    if (node->has_all)
         return false;
     if (!tls)
         return true;
@@ -201,13 +201,13 @@ static bool uses_tcp(const struct rcx_boot *boot)
  * UCX blocks in connect(). A node that is gone does not answer for two minutes
  * or more, and no deadline would hold meanwhile.
  */
-static void connect_without_waiting(const struct rcx_boot *boot,
+static void connect_without_waiting(const struct rcx_node *node,
                                     ucp_config_t *config)
 {
     const char *value = user_setting("TCP_CONN_NB");
     unsigned major, minor, release;
 
-    if (!uses_tcp(boot))
+    if (!uses_tcp(node))
         return;
     ucp_get_version(&major, &minor, &release);
     /* From UCX 1.17 on, options of a transport have its prefix. */
@@ -232,9 +232,9 @@ static void begin_with_few_buffers(ucp_config_t *config)
  * buffers costs little.
  */
 static void copy_over_tcp(const struct rcx_transport_args *args,
-                          ucp_config_t *config)
+                          const struct rcx_node *node, ucp_config_t *config)
 {
-    if ((args->ucx_watches_node || !rcx_boot_is_one_node(args->boot)) &&
+    if ((args->ucx_watches_node || !node->has_all) &&
         !user_setting("ZCOPY_THRESH") && !has_rdma())
         ucp_config_modify(config, "ZCOPY_THRESH", "inf");
 }
@@ -254,7 +254,7 @@ static rcx_status_t choose_devices(const struct rcx_transport_args *args,
 
     if (status != RCX_OK)
         return status;
-    if (user_setting("NET_DEVICES") || has_rdma() || !uses_tcp(args->boot) ||
+    if (user_setting("NET_DEVICES") || has_rdma() || !uses_tcp(node) ||
         !rcx_network_choose(&net, list, sizeof list, rest, sizeof rest))
         return RCX_OK;
     ucp_config_modify(config, "NET_DEVICES", list);
@@ -275,9 +275,9 @@ rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
     const char *shm = folder ? folder : "/dev/shm", *tls = NULL;
     const char *threshold;
     rcx_status_t status = rcx_node_exchange_caps(node, args->boot, shm);
-    const int ranks = node->ranks > args->boot->local_size
-                          ? node->ranks
-                          : args->boot->local_size;
+    const int unknown = args->boot->local_size > node->seen
+                            ? args->boot->local_size - node->seen
+                            : 0;
 
     if (status == RCX_OK)
         status = choose_devices(args, config, node);
@@ -286,16 +286,16 @@ rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
     if (args->ucx_watches_node)
         tell_price(args->log);
     if (!user_setting("TLS")) {
-        tls = excluded(args->log, node, ranks, shm);
+        tls = excluded(args->log, node, node->ranks + unknown, shm);
         begin_with_few_buffers(config);
     }
     if (tls)
         ucp_config_modify(config, "TLS", tls);
     threshold = user_setting("RNDV_THRESH");
     if (!threshold)
-        threshold = set_rendezvous(args, config, node, ranks);
-    connect_without_waiting(args->boot, config);
-    copy_over_tcp(args, config);
+        threshold = set_rendezvous(args, config, node, node->tasks + unknown);
+    connect_without_waiting(node, config);
+    copy_over_tcp(args, node, config);
     tell_choice(args, tls, threshold);
     *ack_bytes_p = ack_bytes(threshold);
     return RCX_OK;

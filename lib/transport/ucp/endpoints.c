@@ -118,26 +118,6 @@ rcx_status_t rcx_ucp_set_unreachable(struct ucp *u, int peer,
     return RCX_ERR_TRANSPORT;
 }
 
-/* By host names, if the bootstrap does not tell which ranks are on this
- * node. */
-static bool is_on_this_node(struct rcx_boot *boot, const struct rcx_log *log,
-                            int peer)
-{
-    char here[64] = "", there[64] = "";
-
-    if (rcx_boot_is_one_node(boot))
-        return true;
-    if (!boot->local_ranks) {
-        gethostname(here, sizeof here - 1);
-        rcx_peer_host(boot, log, peer, there, sizeof there);
-        return strcmp(here, there) == 0;
-    }
-    for (int i = 0; i < boot->local_size; i++)
-        if (boot->local_ranks[i] == peer)
-            return true;
-    return false;
-}
-
 /*
  * If a peer fails, UCX aborts this process where the endpoint has no error
  * handling and the network reports failures (rc, dc). So endpoints that leave
@@ -147,7 +127,7 @@ static bool is_on_this_node(struct rcx_boot *boot, const struct rcx_log *log,
  */
 static bool handles_errors(const struct ucp *u, int peer)
 {
-    return !is_on_this_node(u->boot, u->log, peer) ||
+    return rcx_peer_node(u->boot, u->log, peer) != u->node.caps.node ||
            (u->ucx_watches_node && !u->lane.channels[peer]);
 }
 

@@ -263,10 +263,8 @@ static rcx_status_t open(const struct rcx_transport_args *args,
     u->ep_status = rcx_heap_zalloc(u->heap, (size_t)u->boot->size);
     u->base.watches_peers = args->watches_peers;
     u->ucx_watches_node = args->ucx_watches_node;
-    if (args->watches_peers || !rcx_boot_is_one_node(u->boot))
-        u->base.failed_peers = rcx_heap_zalloc(u->heap, (size_t)u->boot->size);
-    if (!u->endpoints || !u->ep_status ||
-        (args->watches_peers && !u->base.failed_peers)) {
+    u->base.failed_peers = rcx_heap_zalloc(u->heap, (size_t)u->boot->size);
+    if (!u->endpoints || !u->ep_status || !u->base.failed_peers) {
         status = rcx_fail(u->log, RCX_ERR_NOMEM,
                           "rcx_init: no memory for UCX endpoints");
         goto close_transport;
@@ -275,6 +273,10 @@ static rcx_status_t open(const struct rcx_transport_args *args,
     status = rcx_ucp_check_descriptors(u->log);
     if (status == RCX_OK)
         status = open_context(u, args);
+    if (!args->watches_peers && u->node.has_all) { /* none is reported */
+        rcx_heap_free(u->heap, u->base.failed_peers);
+        u->base.failed_peers = NULL;
+    }
     if (status == RCX_OK)
         status = open_worker(u);
     if (status == RCX_OK)

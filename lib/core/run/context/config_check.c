@@ -10,25 +10,12 @@
 #include <sched.h>
 #include <string.h>
 
-#include "core/base/hash.h"
-#include "core/base/host.h"
 #include "core/iface/peer.h"
 #include "core/run/object/context.h"
 
 _Static_assert((int)RCX_PEER_SETTINGS == (int)RCX_SHARED_SETTINGS &&
                    (int)RCX_PEER_LINES == (int)RCX_CONFIG_KINDS,
                "a header has room for all settings and lines");
-
-/* A hash that is equal for ranks on one kernel, in one IPC namespace, and on
- * one node according to the launcher. */
-static uint64_t node_of(const struct rcx_boot *boot,
-                        const struct rcx_peer_header *h)
-{
-    const uint64_t node = rcx_host_hash(h->host, h->boot_id);
-
-    return boot->local_ranks ? rcx_hash(node, (uint64_t)rcx_boot_lowest(boot))
-                             : node;
-}
 
 /* Number of the group of so many ranks in a row of this node, from 1 on; 0:
  * there is no such level. */
@@ -71,7 +58,7 @@ static void describe_self(const struct rcx_context *context,
         if (context->transport->ahead > 0)
             h->ahead = context->transport->ahead;
     }
-    h->node = node_of(context->boot, h);
+    h->node = rcx_boot_node(context->boot);
     CPU_ZERO(&h->cpus);
     sched_getaffinity(0, sizeof h->cpus, &h->cpus);
     h->place = context->place;
@@ -192,7 +179,7 @@ static void compare_with(struct check *s, int rank, bool is_lower,
                            .within = h->place,
                            .user = h->user,
                            .user_space = h->user_space};
-    if (strncmp(h->boot_id, s->me.boot_id, RCX_PEER_TEXT) == 0) {
+    if (strncmp(h->kernel, s->me.kernel, RCX_PEER_TEXT) == 0) {
         s->found.ranks++;
         CPU_OR(&s->found.cpus, &s->found.cpus, &h->cpus);
     }

@@ -154,6 +154,14 @@ static void describe_start(const struct rcx_context *context,
                  (double)(now - born) / 1e6, text);
 }
 
+static int ranks_here(const struct rcx_context *context)
+{
+    const struct rcx_nodes *nodes = rcx_nodes_linked(context->nodes);
+
+    return nodes ? rcx_nodes_size(nodes, nodes->node[context->boot->rank])
+                 : context->boot->size;
+}
+
 void rcx_context_describe(const struct rcx_context *context)
 {
     static const char *const threads[] = {"single", "serialized", "multiple"};
@@ -168,8 +176,7 @@ void rcx_context_describe(const struct rcx_context *context)
     describe_waiting(context, waiting, sizeof waiting);
     rcx_log_line(&context->log, level,
                  "RCX %s: %d ranks, %d on this node; bootstrap %s, network %s",
-                 rcx_version(), boot->size,
-                 boot->local_size ? boot->local_size : boot->size,
+                 rcx_version(), boot->size, ranks_here(context),
                  boot->ops->name, network);
     rcx_log_line(&context->log, level,
                  "a waiting rank %s; threads %s; kernels %s", waiting,

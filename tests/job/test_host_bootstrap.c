@@ -7,6 +7,8 @@
 #include "test.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -488,10 +490,58 @@ static void ranks_that_cannot_be_reached_are_an_error(void **state)
         run_job(size, reach_no_peer);
 }
 
+/* The exit status of a process, whose host name has so many letters: 0, or the
+ * negated status of rcx_init(); or SKIPS. */
+enum { SKIPS = 100 };
+static int init_named(size_t letters, rcx_log_fn_t log)
+{
+    const rcx_params_t params = {.field_mask = RCX_PARAM_LOG, .log = log};
+    char name[HOST_NAME_MAX];
+    rcx_context_t *context;
+    rcx_status_t status;
+
+    memset(name, 'h', sizeof name);
+    if (unshare(CLONE_NEWUTS) != 0 || sethostname(name, letters) != 0)
+        return SKIPS;
+    status = rcx_init(&params, &context);
+    return status == RCX_OK ? -rcx_finalize(&context) : -status;
+}
+
+/* Ends the process unless the line is right. */
+static void check_line(rcx_log_level_t level, const char *text, void *arg)
+{
+    (void)arg;
+    if (level != RCX_LOG_ERROR || !strstr(text, "host name has 64 letters"))
+        _exit(1);
+}
+
+static void a_host_name_that_ucx_has_no_room_for_is_refused(void **state)
+{
+    static const struct {
+        size_t letters;
+        int code;
+    } cases[] = {{HOST_NAME_MAX - 1, 0}, {HOST_NAME_MAX, -RCX_ERR_LIMIT}};
+    int status;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const pid_t child = fork();
+
+        if (child == 0)
+            _exit(init_named(cases[i].letters, check_line));
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status));
+        if (WEXITSTATUS(status) == SKIPS)
+            skip();
+        assert_int_equal(WEXITSTATUS(status), cases[i].code);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_that_cannot_be_reached_are_an_error),
+        cmocka_unit_test(a_host_name_that_ucx_has_no_room_for_is_refused),
         cmocka_unit_test(need_6_forked_ranks_reduce),
         cmocka_unit_test(a_host_that_fails_is_a_launch_error),
         cmocka_unit_test(ranks_finalize_with_every_kind_of_host_barrier),

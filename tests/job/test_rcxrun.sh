@@ -85,6 +85,22 @@ run 0 "$rcxrun" -n 2 "$client" info && lines . 2 \
     && grep -qx "rank 1 size 2 universe 2 nodes 1 node 0 app 0 local_size 2 peers 0,1 map 0:$host:0:0 1:$host:1:1" "$out"
 ok $? "the job's keys describe one node"
 
+# named LETTERS COMMAND...: where the host name is so long
+# shellcheck disable=SC2016
+named() { unshare --uts sh -c 'hostname "$(printf "%0$0d" 0 | tr 0 h)" && exec "$@"' "$@"; }
+if named 4 true 2>"$err"; then
+    name=$(printf '%049d' 0 | tr 0 h)
+    run 0 named 63 "$rcxrun" -n 2 "$client" info && grep -q " map 0:$name:0:0 1:$name:1:1$" "$out" && [ ! -s "$err" ]
+    ok $? "PMIx gets as much of a long host name as it has room for"
+    run 1 named 64 "$rcxrun" -n 2 "$client" info && says '^rcxrun: the host name has 64 letters, and UCX'
+    ok $? "a host name that is too long for UCX is refused"
+else
+    for what in "a long host name" "a host name that is too long"; do
+        number=$((number + 1))
+        echo "ok $number - $what # SKIP no host name of one's own"
+    done
+fi
+
 map="map 0:vnode0:0:0 1:vnode0:1:1 2:vnode1:0:0 3:vnode1:1:1 4:vnode1:2:2"
 run 0 "$rcxrun" -n 5 --nodes 2 "$client" info && lines . 5 \
     && grep -qx "rank 1 size 5 universe 5 nodes 2 node 0 app 0 local_size 2 peers 0,1 $map" "$out" \

@@ -141,12 +141,17 @@ static int node_of(int rank)
     return node;
 }
 
+/* PMIx 4.2 and 6.0 have room for so many letters in front of the first digit,
+ * and write beyond. UCX writes beyond HOST_NAME_MAX - 1 letters as soon as it
+ * is loaded. */
+enum { NODE_LETTERS = 49, UCX_LETTERS = HOST_NAME_MAX - 1 };
+
 static void node_name(int node, char *name, size_t bytes)
 {
     if (options->nodes > 1)
         snprintf(name, bytes, "vnode%d", node);
     else
-        snprintf(name, bytes, "%s", machine);
+        snprintf(name, bytes, "%.*s", (int)NODE_LETTERS, machine);
 }
 
 /* A comma-separated list of the ranks of one node. The caller frees it. */
@@ -314,6 +319,12 @@ int rcxrun_server_start(const struct rcxrun_options *job, const char *folder,
     wake = wake_fd;
     stages = rcxrun_alloc((size_t)job->size, sizeof *stages);
     gethostname(machine, sizeof machine - 1);
+    if (strlen(machine) > UCX_LETTERS) {
+        rcxrun_warn("the host name has %zu letters, and UCX ends programs if "
+                    "it has more than %d: give the host a shorter one",
+                    strlen(machine), (int)UCX_LETTERS);
+        return -1;
+    }
     snprintf(nspace, sizeof nspace, "rcxrun-%ld", (long)getpid());
     snprintf(server, sizeof server, "rcxrun-server-%ld", (long)getpid());
 

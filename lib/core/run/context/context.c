@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/iface/peer.h"
 #include "core/run/comm/comm_close.h"
@@ -260,6 +261,20 @@ static void settle_in(struct rcx_context *context, const rcx_params_t *params)
                                                      : RCX_LOG_DEBUG);
 }
 
+/* UCX writes beyond a name of HOST_NAME_MAX letters. */
+static rcx_status_t check_host_name(const struct rcx_log *log)
+{
+    char host[HOST_NAME_MAX + 1] = "";
+
+    gethostname(host, sizeof host);
+    if (!rcx_transport_table[0] || !host[HOST_NAME_MAX - 1])
+        return RCX_OK;
+    return rcx_fail(log, RCX_ERR_LIMIT,
+                    "the host name has %d letters, and UCX ends programs if it "
+                    "has more than %d: give the host a shorter one",
+                    HOST_NAME_MAX, HOST_NAME_MAX - 1);
+}
+
 /*
  * A rank with an invalid environment connects as if it had none: only then is
  * it known which other ranks have the same lines to log. Rank 0 need not wait
@@ -276,11 +291,12 @@ static rcx_status_t connect(struct rcx_context *context,
                                        .wait = &context->start_wait,
                                        .allow_singleton =
                                            context->config.allow_singleton};
-    rcx_status_t status;
+    rcx_status_t status = check_host_name(&context->log);
 
     rcx_start_wait_begin(&context->start_wait, &context->log,
                          context->time.born.ns);
-    status = source->open(&args, source->arg, &context->boot);
+    if (status == RCX_OK)
+        status = source->open(&args, source->arg, &context->boot);
     if (status != RCX_OK)
         return status;
     context->started_ns[RCX_START_LAUNCHER] = rcx_now_ns();

@@ -116,6 +116,16 @@ done
 run 0 "${launch[@]}" -n 3 "${large[@]}" && says_nothing
 ok $? "ranks that may read each other are not warned"
 
+# --- memory of UCX ---
+
+# buffers: those that UCX has made for its queues in shared memory, on all ranks
+buffers() {
+    sed -n 's/.*mpool mm_recv_desc: allocated chunk .* with \([0-9]*\) elements.*/\1/p' "$scratch"/ucx.* | paste -s -d +
+}
+run 0 "${launch[@]}" -n 2 -x UCX_LOG_LEVEL=debug -x UCX_LOG_FILE="$scratch/ucx.%p" "$main" launch \
+    && [ $(($(buffers))) -eq $((2 * 2 * 96)) ]
+ok $? "a rank starts with 96 buffers of UCX for each of two kinds of shared memory"
+
 # --- little shared memory ---
 need=17
 

@@ -15,13 +15,15 @@
 #include "transport/ucp/adjust.h"
 
 /*
- * What UCX 1.13 takes of shared memory files for a worker: 64 elements of its
- * FIFO, and receive buffers, of which it needs 65 at once. It writes to all of
- * them at once, so too little memory is an error and not a SIGBUS. 512 would
- * take 4 MB and half of the time of ucp_worker_create(), for each kind of
- * shared memory. Unexpected messages take more buffers, and messages are
- * dropped if there are none: leave room for 512.
+ * What UCX takes of shared memory files for a worker: the elements of its FIFO,
+ * and receive buffers, of which it needs one more at once: 65, or 257 from UCX
+ * 1.16 on unless the FIFO is as short as before. It writes to all of them at
+ * once, so too little memory is an error and not a SIGBUS. 512 would take 4 MB
+ * and half of the time of ucp_worker_create(), for each kind of shared memory.
+ * Unexpected messages take more buffers, and messages are dropped if there are
+ * none: leave room for 512.
  */
+#define FIFO_ELEMENTS "64"
 #define RX_BUFFERS "96"
 enum { FIRST_BYTES = 819200, MORE_BYTES = 512 * 8392 };
 enum { POSIX_BYTES_PER_RANK = FIRST_BYTES + MORE_BYTES };
@@ -216,14 +218,21 @@ static void connect_without_waiting(const struct rcx_node *node,
                       value ? value : "y");
 }
 
-/* UCX also warns of this setting if it uses no shared memory, but only with its
- * own list of transports, which always has some. */
-static void begin_with_few_buffers(ucp_config_t *config)
+/* Set an option of both kinds of shared memory, unless the user has set it for
+ * one of them. UCX also warns of it if it uses no shared memory, but only with
+ * its own list of transports, which always has some. */
+static void set_of_memory(ucp_config_t *config, const char *option,
+                          const char *value)
 {
-    if (!user_setting("MM_RX_BUFS_GROW") &&
-        !user_setting("POSIX_RX_BUFS_GROW") &&
-        !user_setting("SYSV_RX_BUFS_GROW"))
-        ucp_config_modify(config, "MM_RX_BUFS_GROW", RX_BUFFERS);
+    static const char *const kinds[] = {"POSIX", "SYSV", "MM"};
+    char name[32];
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        snprintf(name, sizeof name, "%s_%s", kinds[i], option);
+        if (user_setting(name))
+            return;
+    }
+    ucp_config_modify(config, name, value);
 }
 
 /*
@@ -287,7 +296,8 @@ rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
         tell_price(args->log);
     if (!user_setting("TLS")) {
         tls = excluded(args->log, node, node->ranks + unknown, shm);
-        begin_with_few_buffers(config);
+        set_of_memory(config, "FIFO_SIZE", FIFO_ELEMENTS);
+        set_of_memory(config, "RX_BUFS_GROW", RX_BUFFERS);
     }
     if (tls)
         ucp_config_modify(config, "TLS", tls);

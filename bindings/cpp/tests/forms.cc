@@ -347,6 +347,9 @@ void try_groups(const rcx::comm &world)
                parity.size() == (size + 1 - rank % 2) / 2,
            "creation", 0);
     world.idup(); /* is waited for, and freed */
+    rcx::creation again = world.idup();
+    again = world.idup(); /* so is the one before */
+    expect(world.compare(again.get()) == RCX_COMM_CONGRUENT, "creation", 1);
     const rcx::comm node = world.split_node();
     expect(node.size() == size && world.node_of(size - 1) == 0, "one node", 0);
 }
@@ -477,6 +480,30 @@ void try_requests(const rcx::comm &world)
     expect(in[0] == left && other[0] == -1, "what was probed", 0);
 }
 
+/* Rank 0 waits for a receive that is cancelled, and for one whose message is sent
+ * when rank 1 has the word that is sent last: all are complete when it throws. */
+void try_wait_all(const rcx::comm &world)
+{
+    std::vector<rcx::request> requests(4);
+    ints in = {-1}, never = {-1}, word = {5};
+
+    if (rank == 1) {
+        rcx::recv(in, 0, 6, world);
+        rcx::send(in, 0, 7, world);
+    }
+    if (rank != 0 || size == 1)
+        return;
+    requests[0] = rcx::irecv(never, 1, 8, world);
+    requests[1] = rcx::irecv(in, 1, 7, world);
+    requests[0].cancel();
+    requests[3] = rcx::isend(word, 1, 6, world);
+    expect(status_of([&] { rcx::wait_all(requests); }) == RCX_ERR_CANCELED,
+           "wait_all", 0);
+    expect(requests[1].received().source == 1 && in[0] == 5, "wait_all", 1);
+    expect(status_of([&] { rcx::test_all(requests); }) == RCX_ERR_CANCELED,
+           "test_all", 1);
+}
+
 /* An event loop that sleeps on the descriptor. */
 void try_sleep(rcx::context &context)
 {
@@ -519,6 +546,7 @@ int main()
     try_many(world);
     try_memory(world);
     try_requests(world);
+    try_wait_all(world);
     try_sleep(context);
     return 0;
 }

@@ -314,11 +314,22 @@ class request
     rcx_comm_t *comm_ = nullptr;
 };
 
-inline void wait_all(std::span<request> requests)
+/* Wait until all are complete, then throw the first error in their order.
+ * Requests without a handle are skipped, here and below. */
+inline void wait_all(std::span<const request> requests)
 {
-    for (request &r : requests)
-        if (r.handle())
-            r.wait();
+    const request *failed = nullptr;
+    rcx_status_t first = RCX_OK;
+
+    for (const request &r : requests) {
+        const rcx_status_t status = r.handle() ? rcx_wait(r.handle()) : RCX_OK;
+
+        if (first == RCX_OK && status != RCX_OK) {
+            first = status;
+            failed = &r;
+        }
+    }
+    check(first, failed ? failed->comm() : nullptr);
 }
 
 namespace detail
@@ -338,14 +349,16 @@ inline void check_one(rcx_status_t status, std::span<const request> requests,
 }
 } // namespace detail
 
-/* Make progress once; true if all are complete: then throws the first error in
- * their order. Requests without a handle are skipped, here and below. */
+/* Make progress once; true if all are complete: then throws as wait_all(). */
 inline bool test_all(std::span<const request> requests)
 {
     const auto all = detail::handles(requests);
     int done = 0;
+    const rcx_status_t status = rcx_test_all(all.size(), all.data(), &done);
 
-    check(rcx_test_all(all.size(), all.data(), &done));
+    if (done)
+        wait_all(requests);
+    check(status);
     return done != 0;
 }
 
@@ -523,6 +536,14 @@ class comm
 class creation
 {
   public:
+    creation(creation &&) = default;
+    /* The request goes first: until it is complete, RCX may store the other. */
+    creation &operator=(creation &&other) noexcept
+    {
+        request_ = std::move(other.request_);
+        made_ = std::move(other.made_);
+        return *this;
+    }
     bool test()
     {
         return request_.test();

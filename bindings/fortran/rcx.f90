@@ -49,7 +49,7 @@ module rcx
     end function
   end interface
 
-  private :: id_of_text, free_requests, finish, text_of
+  private :: id_of_text, free_requests, finish, c_text, text_of
 contains
   ! ---- Status --------------------------------------------------------------------------------
 
@@ -74,7 +74,7 @@ contains
   subroutine rcx_init(context, name, order, threads, timeout_ns, wakeup, progress_thread, id, &
       rank, size, bootstrap, bootstrap_abort, log, log_arg, settings, status)
     use, intrinsic :: iso_c_binding, only: c_char, c_funloc, c_int, c_int64_t, c_loc, &
-        c_null_char, c_null_ptr, c_ptr, c_size_t
+        c_null_ptr, c_ptr, c_size_t
     use rcx_c, only: c_init, rcx_params, c_setting => rcx_setting
     type(rcx_context), intent(out) :: context
     character(*), intent(in), optional :: name
@@ -99,7 +99,7 @@ contains
     integer :: i
 
     if (present(name)) then
-      c_name = name // c_null_char
+      c_name = c_text(name)
       params%name = c_loc(c_name)
       call set(RCX_PARAM_NAME)
     end if
@@ -145,8 +145,8 @@ contains
     if (present(settings)) then
       allocate (c_settings(ubound(settings, 1)), pairs(ubound(settings, 1)))
       do i = 1, ubound(settings, 1)
-        pairs(i)%name = settings(i)%name // c_null_char
-        pairs(i)%value = settings(i)%value // c_null_char
+        pairs(i)%name = c_text(settings(i)%name)
+        pairs(i)%value = c_text(settings(i)%value)
         c_settings(i)%name = c_loc(pairs(i)%name)
         c_settings(i)%value = c_loc(pairs(i)%value)
         c_settings(i)%flags = settings(i)%flags
@@ -166,7 +166,7 @@ contains
 
   ! Make the id of a new job. address: where to listen, see rcx_get_id() of rcx.h.
   subroutine rcx_get_id(id, address, status)
-    use, intrinsic :: iso_c_binding, only: c_char, c_loc, c_null_char, c_null_ptr, c_ptr
+    use, intrinsic :: iso_c_binding, only: c_char, c_loc, c_null_ptr, c_ptr
     use rcx_c, only: c_get_id
     type(rcx_id), intent(out) :: id
     character(*), intent(in), optional :: address
@@ -176,7 +176,7 @@ contains
 
     given = c_null_ptr
     if (present(address)) then
-      c_address = address // c_null_char
+      c_address = c_text(address)
       given = c_loc(c_address)
     end if
     call finish('rcx_get_id', c_get_id(given, id), c_null_ptr, status)
@@ -209,33 +209,33 @@ contains
 
   ! End the job. Returns only if that is not possible.
   subroutine rcx_abort(context, code, text, status)
-    use, intrinsic :: iso_c_binding, only: c_char, c_loc, c_null_char, c_null_ptr, c_ptr
+    use, intrinsic :: iso_c_binding, only: c_char, c_loc, c_null_ptr, c_ptr
     use rcx_c, only: c_abort
     type(rcx_context), intent(in) :: context
     integer, intent(in) :: code
     character(*), intent(in), optional :: text
     integer, intent(out), optional :: status
-    character(:, c_char), allocatable, target :: c_text
+    character(:, c_char), allocatable, target :: c_message
     type(c_ptr) :: given
 
     given = c_null_ptr
     if (present(text)) then
-      c_text = text // c_null_char
-      given = c_loc(c_text)
+      c_message = c_text(text)
+      given = c_loc(c_message)
     end if
     call finish('rcx_abort', c_abort(context%handle, code, given), c_null_ptr, status)
   end subroutine
 
   ! Write the last operations to a file, for rcx_trace.
   subroutine rcx_dump(context, path, status)
-    use, intrinsic :: iso_c_binding, only: c_char, c_loc, c_null_char, c_null_ptr
+    use, intrinsic :: iso_c_binding, only: c_char, c_loc, c_null_ptr
     use rcx_c, only: c_dump
     type(rcx_context), intent(in) :: context
     character(*), intent(in) :: path
     integer, intent(out), optional :: status
     character(:, c_char), allocatable, target :: c_path
 
-    c_path = trim(path) // c_null_char
+    c_path = c_text(path)
     call finish('rcx_dump', c_dump(context%handle, c_loc(c_path)), c_null_ptr, status)
   end subroutine
 
@@ -243,28 +243,28 @@ contains
 
   ! Change a setting of a communicator, see rcx_comm_set() of rcx.h.
   subroutine rcx_comm_set(comm, name, value, status)
-    use, intrinsic :: iso_c_binding, only: c_char, c_loc, c_null_char
+    use, intrinsic :: iso_c_binding, only: c_char, c_loc
     use rcx_c, only: c_comm_set
     type(rcx_comm), intent(in) :: comm
     character(*), intent(in) :: name, value
     integer, intent(out), optional :: status
     character(:, c_char), allocatable, target :: c_name, c_value
 
-    c_name = name // c_null_char
-    c_value = value // c_null_char
+    c_name = c_text(name)
+    c_value = c_text(value)
     call finish('rcx_comm_set', c_comm_set(comm%handle, c_loc(c_name), c_loc(c_value)), &
         comm%handle, status)
   end subroutine
 
   subroutine rcx_comm_set_name(comm, name, status)
-    use, intrinsic :: iso_c_binding, only: c_char, c_loc, c_null_char
+    use, intrinsic :: iso_c_binding, only: c_char, c_loc
     use rcx_c, only: c_comm_set_name
     type(rcx_comm), intent(in) :: comm
     character(*), intent(in) :: name
     integer, intent(out), optional :: status
     character(:, c_char), allocatable, target :: c_name
 
-    c_name = name // c_null_char
+    c_name = c_text(name)
     call finish('rcx_comm_set_name', c_comm_set_name(comm%handle, c_loc(c_name)), comm%handle, &
         status)
   end subroutine
@@ -453,6 +453,15 @@ contains
 
     call rcx_f_finish(function // c_null_char, answer, comm, status)
   end subroutine
+
+  ! A text for C, without the blanks that pad a variable.
+  function c_text(text) result(c_string)
+    use, intrinsic :: iso_c_binding, only: c_char, c_null_char
+    character(*), intent(in) :: text
+    character(:, c_char), allocatable :: c_string
+
+    c_string = trim(text) // c_null_char
+  end function
 
   ! The text at an address, which may be null.
   function text_of(address) result(text)

@@ -22,7 +22,7 @@ program errors
   use check
   use errors_signals
   implicit none
-  character(20) :: mode
+  character(20) :: mode, why = 'the end'
 
   call get_command_argument(1, mode)
   call open_job()
@@ -40,7 +40,7 @@ program errors
     call rcx_barrier(world)
     print *, 'rcx_barrier has returned'
   case ('abort')
-    if (rank == ranks - 1) call rcx_abort(context, 7, 'the end')
+    if (rank == ranks - 1) call rcx_abort(context, 7, why)
     call rcx_barrier(world)
     print *, 'rcx_barrier has returned'
   case ('dead')

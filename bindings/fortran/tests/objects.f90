@@ -162,6 +162,28 @@ contains
     call expect(status == RCX_ERR_ARG, 'a rank is not its own peer')
   end subroutine
 
+  ! Blanks that pad variables are no part of texts.
+  subroutine test_padded(comm)
+    type(rcx_comm), intent(in) :: comm
+    character(32) :: name = 'RCX_CHECK', value = 'full', called = 'padded', address = 'localhost:0'
+    type(rcx_context) :: second
+    type(rcx_setting) :: setting
+    type(rcx_id) :: id
+    integer :: status
+
+    call rcx_comm_set(comm, name, value, status)
+    call expect_status(status, RCX_OK, 'a setting from variables')
+    call rcx_comm_set_name(comm, called)
+    call expect(len(rcx_comm_name(comm)) == 6, 'a name from a variable')
+    setting%name = name
+    setting%value = value
+    call rcx_init(second, name=called, settings=[setting], status=status)
+    call expect_status(status, RCX_OK, 'a context by variables')
+    call rcx_finalize(second)
+    call rcx_get_id(id, address, status)
+    call expect_status(status, RCX_OK, 'an address from a variable')
+  end subroutine
+
   subroutine test_communicators()
     type(rcx_comm) :: other, half, none, pair
     integer :: result, i, found(2)
@@ -173,6 +195,7 @@ contains
     call expect(result == RCX_COMM_CONGRUENT, 'a duplicate is congruent')
     call rcx_comm_set_timeout(other, 60_int64 * 10_int64**9)
     call test_attributes(other)
+    call test_padded(other)
 
     call rcx_comm_split(other, mod(rank, 2), -rank, half)
     call expect(rcx_comm_size(half) == (ranks + 1 - mod(rank, 2)) / 2, 'ranks of one color')

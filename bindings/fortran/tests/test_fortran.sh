@@ -50,7 +50,7 @@ ok $? "an error without a status ends the program, and says why"
 run 1 "$rcxrun" -n 2 "$errors" failed && [ ! -s "$out" ] \
     && grep -qx 'ERROR STOP rcx_barrier: RCX_ERR_COMM_FAILED: .*: communicator 1 (world): rcx_comm_abort() on rank [01]' "$err"
 ok $? "one of a communicator that has failed tells the reason"
-run 7 "$rcxrun" -n 3 "$errors" abort && grep -q 'code 7: the end' "$err"
+run 7 "$rcxrun" -n 3 "$errors" abort && grep -q 'code 7: the end$' "$err"
 ok $? "rcx_abort ends the job with its code and text"
 for n in 2 4; do
     run 137 "$rcxrun" -k -n $n "$errors" dead && [ ! -s "$out" ]

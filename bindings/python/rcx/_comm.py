@@ -125,8 +125,9 @@ class Comm(Operations[None]):
             self.context.leave(request[0], kept)
             raise
         if info is not None and status == Status.OK:
-            lib.rcx_request_recv_info(request[0], info)
-        lib.rcx_request_free(request)
+            check(lib.rcx_request_recv_info(request[0], info))
+        if lib.rcx_request_free(request) != Status.OK:  # RCX refused to wait: it is active
+            self.context.leave(request[0], kept)
         self.check(status, kept)
 
     def recv(self, buffer: Buffer, source: int = ANY_SOURCE, tag: int = 0, *,

@@ -211,8 +211,8 @@ class Context:
         if error is None:
             self.close()
         elif not self.is_closed:
-            self.abort_comms()
             try:
+                self.abort_comms()
                 self.close()
             except Error:
                 pass  # the exception that left the with statement has more information
@@ -287,14 +287,22 @@ class Context:
 
     def _reap_requests(self, wait: bool) -> None:
         """Before communicators: the end of a `Creation` leaves one."""
-        done = ffi.new("int *")
         for left in self._left[:]:
             if wait:
                 lib.rcx_wait(left[0])
+            done = ffi.new("int *")
             lib.rcx_test(left[0], done)
             if done[0]:
                 self._left.remove(left)
-                lib.rcx_request_free(ffi.new("rcx_request_t **", left[0]))
+                self.free_request(*left)
+
+    def free_request(self, request: Any, kept: Any) -> None:
+        """Free a request, and keep its buffers if the operation has failed so that RCX may read
+        them until the context is closed. Raises `Error` with `Status.BUSY` if it is active."""
+        status = lib.rcx_test(request, ffi.new("int *"))
+        check(lib.rcx_request_free(ffi.new("rcx_request_t **", request)))
+        if lib.rcx_status_is_fatal(status):
+            self.keep(kept)
 
     # ---- User-defined ops and types
 

@@ -100,13 +100,13 @@ class Request:
     def free(self) -> None:
         """Free the request. Raises `Error` with `Status.BUSY` if it is active."""
         if self._handle != NULL:
-            check(lib.rcx_request_free(ffi.new("rcx_request_t **", self._handle)))
+            self._comm.context.free_request(self._handle, self._kept)
             self._handle, self._kept = NULL, None
 
     def end(self) -> None:
         """Wait, and free. Called when the context is closed."""
         if self._handle != NULL:
-            lib.rcx_wait(self._handle)
+            lib.rcx_wait(self._handle)  # free() looks at its status
             self.free()
 
     def __del__(self) -> None:
@@ -119,20 +119,27 @@ class Request:
 
 def wait_all(requests: Sequence[Request]) -> None:
     """Wait until all requests are complete. Raises the first error in the order of requests."""
-    for request in requests:
-        wait(request.handle)
-    for request in requests:
-        request.wait()
+    for handle in [request.handle for request in requests]:
+        wait(handle)
+    _raise_first(requests)
 
 
 def test_all(requests: Sequence[Request]) -> bool:
     """Make progress once, and return whether all requests are complete. If so, raises the first
     error in the order of requests."""
     done = ffi.new("int *")
-    lib.rcx_test_all(len(requests), [request.handle for request in requests], done)
-    for request in requests if done[0] else ():
-        request.wait()
+    status = lib.rcx_test_all(len(requests), [request.handle for request in requests], done)
+    if done[0]:
+        _raise_first(requests)
+    check(status)
     return bool(done[0])
+
+
+def _raise_first(requests: Sequence[Request]) -> None:
+    """Raise the first error of requests that are complete. The buffers of the others are safe
+    as well: a request looks at its status when it is freed."""
+    for request in requests:
+        request.wait()
 
 
 def wait_any(requests: Sequence[Request | None]) -> int | None:

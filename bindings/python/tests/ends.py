@@ -41,9 +41,9 @@ def main(how):
         print(f"KeyError {error}")
 
 
-def fail(world, frees):
+def fail(world, how):
     """Return a weak reference to the buffer of an operation that was started and has failed.
-    frees: whether its communicator is freed before."""
+    how: what becomes of its communicator or of its request."""
     side = world.dup()
     x = numpy.ones(4)
     if world.rank != 1:
@@ -52,23 +52,31 @@ def fail(world, frees):
     if world.rank == 1:
         side.abort()
         return lambda: x
-    if frees:
-        side.free()
-    try:
-        request.wait()
-    except rcx.PeerError:
-        return weakref.ref(x)
-    raise AssertionError("no error")
+    if how in ("waited", "comm freed"):
+        if how == "comm freed":
+            side.free()
+        try:
+            request.wait()
+        except rcx.PeerError:
+            return weakref.ref(x)
+        raise AssertionError("no error")
+    while not side.failure:
+        world.context.progress()
+    if how != "dropped":
+        rcx.lib.rcx_wait(request.handle)
+        request.free() if how == "freed" else request.end()
+    return weakref.ref(x)
 
 
 def keep():
     """Buffers of a failed operation are kept until the context is closed, as RCX may read them."""
     with rcx.Context(timeout=5) as context:
-        buffers = [fail(context.world, frees) for frees in (False, True)]
+        buffers = [fail(context.world, how)
+                   for how in ("waited", "comm freed", "dropped", "freed", "ended")]
         context.world.barrier()
         context.reap()
         gc.collect()
-        assert all(buffer() is not None for buffer in buffers)
+        assert all(buffer() is not None for buffer in buffers), buffers
         freed = context.world.rank == 1
     gc.collect()
     assert freed or all(buffer() is None for buffer in buffers)

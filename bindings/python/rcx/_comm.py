@@ -9,7 +9,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ._buffers import Buffer, Elements
-from ._library import NULL, Error, Status, check, failure, ffi, lib, made, nanoseconds, wait
+from ._library import NULL, Error, Status, check, deadline_ns, failure, ffi, lib, made, wait
 from ._operations import Operations
 from ._ops import UserOp
 from ._requests import Received, Request, received
@@ -306,8 +306,16 @@ class Comm(Operations[None]):
     # ---- Deadlines and failures
 
     def set_timeout(self, seconds: float | None) -> None:
-        """Set the deadline of operations that start from now on; None: no deadline."""
-        check(lib.rcx_comm_set_timeout(self.handle, nanoseconds(seconds)))
+        """Set the deadline, in seconds, of operations that start from now on; None: no deadline.
+        Raises ValueError for 0 and less, as everywhere where a deadline is given.
+
+        >>> import rcx
+        >>> with rcx.Context() as context:
+        ...     context.world.set_timeout(0)
+        Traceback (most recent call last):
+        ValueError: timeout=0: needs more than 0 seconds; None: no deadline
+        """
+        check(lib.rcx_comm_set_timeout(self.handle, deadline_ns(seconds)))
 
     def abort(self) -> None:
         """Fail the communicator: its operations end with an error on all ranks."""
@@ -347,7 +355,7 @@ class Comm(Operations[None]):
         ('0b101', ())
         """
         word = ffi.new("uint64_t *", flags)
-        self.check(lib.rcx_comm_agree(self.handle, word, nanoseconds(timeout)))
+        self.check(lib.rcx_comm_agree(self.handle, word, deadline_ns(timeout)))
         return int(word[0])
 
     def shrink(self, timeout: float | None = None) -> Comm:
@@ -362,7 +370,7 @@ class Comm(Operations[None]):
         True
         """
         return Comm(self.context, made("rcx_comm_t *", lib.rcx_comm_shrink, self.handle,
-                                       nanoseconds(timeout), comm=self.handle))
+                                       deadline_ns(timeout), comm=self.handle))
 
     def failed(self) -> tuple[int, ...]:
         """Return the ranks that have failed by the last `agree()` or `shrink()`, ascending: the

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from ._buffers import Buffer, operands
 from ._comm import Comm
-from ._library import NULL, Error, Status, check, ffi, lib, log_line, made, nanoseconds
+from ._library import NULL, Error, Status, check, deadline_ns, ffi, lib, log_line, made
 from ._operations import AnyOp
 from ._ops import Combine, UserOp
 from ._requests import Request
@@ -110,7 +110,7 @@ class Context:
 
     name: distinguishes contexts; the same on all ranks. Default: a number.
     order: the lowest order level of reductions.
-    timeout: the deadline of operations, in seconds. Default: none.
+    timeout: the deadline of operations, in seconds, more than 0. Default: none.
     threads: which threads may call RCX.
     progress_thread: whether a thread makes progress.
     wakeup: whether `fileno()` and `arm()` will be used.
@@ -165,7 +165,7 @@ class Context:
             params.order = order
         if timeout is not None:
             params.field_mask |= lib.RCX_PARAM_TIMEOUT
-            params.timeout_ns = nanoseconds(timeout)
+            params.timeout_ns = deadline_ns(timeout)
         self._bootstrap = _Callbacks(bootstrap) if bootstrap else None
         if self._bootstrap:
             params.field_mask |= lib.RCX_PARAM_BOOTSTRAP

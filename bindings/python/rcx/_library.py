@@ -168,9 +168,20 @@ def made(ctype: str, function: Any, *arguments: Any, comm: Any = NULL) -> Any:
     return out[0]
 
 
-def nanoseconds(seconds: float | None) -> int:
-    """Convert seconds to RCX's unit. None becomes 0, which is no timeout."""
+def deadline_ns(seconds: float | None) -> int:
+    """Convert a deadline to RCX's unit, where None is 0. Raises ValueError if it is not more
+    than 0: RCX's 0 is no deadline, but Python's is one that has passed."""
+    if seconds is not None and not seconds > 0:
+        raise ValueError(f"timeout={seconds}: needs more than 0 seconds; None: no deadline")
     return 0 if seconds is None else max(1, round(seconds * 1e9))
+
+
+def limit(seconds: float | None) -> float | None:
+    """Return seconds, for which a caller waits at most; 0: it does not wait, None: no limit.
+    Raises ValueError if they are negative."""
+    if seconds is not None and not seconds >= 0:
+        raise ValueError(f"timeout={seconds}: needs 0 seconds or more; None: no limit")
+    return seconds
 
 
 _SLICE_NS = 100_000_000

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ._library import NULL, Error, Status, check, ffi, lib, made, wait
+from ._library import NULL, Error, Status, check, ffi, lib, limit, made, wait
 
 if TYPE_CHECKING:
     from ._comm import Comm
@@ -59,9 +59,11 @@ class Request:
         return bool(done[0])
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait for completion, for `timeout` seconds at most (None: no limit). Returns False
-        if the operation is not complete by then; it continues. Raises its error."""
-        status = wait(self.handle, None if timeout is None else max(0, round(timeout * 1e9)))
+        """Wait for completion, for `timeout` seconds at most (0: does not wait, None: no limit).
+        Returns False if the operation is not complete by then; it continues. Raises its error,
+        and ValueError for a negative timeout."""
+        seconds = limit(timeout)
+        status = wait(self.handle, None if seconds is None else round(seconds * 1e9))
         return self._checked(status) != Status.IN_PROGRESS
 
     def received(self) -> Received:

@@ -401,6 +401,33 @@ def requests(world):
     world.dealloc(memory)
 
 
+def timeouts(world):
+    """A deadline is more than 0, and nobody waits for a negative time."""
+    late = world.nonblocking.recv(numpy.zeros(1), world.rank, tag=98)
+    for seconds in (-1, -1e-12, float("nan")):
+        for call in (world.set_timeout, lambda s: world.agree(1, timeout=s), late.wait,
+                     lambda s: world.shrink(timeout=s), lambda s: rcx.Context(timeout=s)):
+            assert "timeout=" in str(raises(ValueError, call, seconds))
+    for call in (world.set_timeout, lambda s: world.agree(1, timeout=s),
+                 lambda s: world.shrink(timeout=s), lambda s: rcx.Context(timeout=s)):
+        assert "needs more than 0" in str(raises(ValueError, call, 0))
+    assert late.wait(0) is False
+    world.send(numpy.zeros(1), world.rank, tag=98)
+    assert late.wait() and world.failure is None
+
+
+def of_two_contexts(world):
+    """Requests of two contexts are refused; those of one are complete in the end."""
+    with rcx.Context(timeout=60) as other:
+        pair = [comm.nonblocking.allreduce(numpy.ones(1)) for comm in (world, other.world)]
+        for call in (rcx.test_all, rcx.test_any, rcx.wait_any):
+            assert "of another context" in str(raises(rcx.ArgumentError, call, pair))
+        rcx.wait_all(pair)
+        assert all(rcx.test_all([request]) for request in pair) and rcx.test_all([])
+        pair[0].free()
+        raises(ValueError, rcx.wait_all, pair)
+
+
 def threads(context, world):
     """Some threads, each with a communicator of its own, whose requests the context frees."""
     comms = [world.dup() for _ in range(4)]
@@ -454,6 +481,8 @@ def main():
         exact(world)
         ops(context, world)
         requests(world)
+        timeouts(world)
+        of_two_contexts(world)
         threads(context, world)
         forked(world)
         assert world.failure is None

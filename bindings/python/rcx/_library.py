@@ -161,6 +161,13 @@ def check(status: int, comm: Any = NULL) -> int:
         Status(status), ": ".join(filter(None, parts)), ranks)
 
 
+def distance(error: BaseException) -> int:
+    """Return how far an exception on one of several ranks is from the cause of all: 0 is an
+    exception of the user's, 1 an error of RCX, 2 one that says that the communicator has failed
+    before."""
+    return 0 if not isinstance(error, Error) else 1 + (error.status == Status.COMM_FAILED)
+
+
 def made(ctype: str, function: Any, *arguments: Any, comm: Any = NULL) -> Any:
     """Call function, and return what it stores through its last argument, a pointer to ctype."""
     out = ffi.new(ctype + " *")

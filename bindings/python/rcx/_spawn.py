@@ -14,10 +14,11 @@ import traceback
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from multiprocessing.reduction import ForkingPickler
 from typing import Any, NamedTuple
 
 from ._context import Context, get_id
-from ._library import Error
+from ._library import distance, limit
 
 _GRACE = 5.0  # seconds from SIGTERM to SIGKILL
 
@@ -25,7 +26,8 @@ _GRACE = 5.0  # seconds from SIGTERM to SIGKILL
 class ProcessError(RuntimeError):
     """A process of `spawn()` has failed, and the others were ended. `rank` is its rank. If it
     raised an exception, the text has its traceback, and `__cause__` is the exception, unless
-    that cannot be pickled. Otherwise `exitcode` is its exit status, -N if signal N ended it."""
+    that cannot be pickled or this process cannot unpickle it. If its result cannot be received,
+    `__cause__` says why. Otherwise `exitcode` is its exit status, -N if signal N ended it."""
 
     rank: int
     exitcode: int | None
@@ -42,12 +44,12 @@ class ProcessError(RuntimeError):
 
 
 class _Raised(NamedTuple):
-    """An exception: its text, its traceback as text, whether RCX raised it, and the pickled
-    exception, or b""."""
+    """An exception: its text, its traceback as text, its distance() from the cause, and the
+    pickled exception, or b""."""
 
     text: str
     trace: str
-    is_rcx: bool
+    distance: int
     pickled: bytes
 
     @classmethod
@@ -59,13 +61,23 @@ class _Raised(NamedTuple):
         except Exception:
             pickled = b""
         return cls("".join(traceback.format_exception_only(type(error), error)).strip(),
-                   "".join(traceback.format_exception(error)), isinstance(error, Error), pickled)
+                   "".join(traceback.format_exception(error)), distance(error), pickled)
 
 
 class _Value(NamedTuple):
-    """What the function returned."""
+    """What the function returned: pickled, and whether the process has to live until it is
+    unpickled, as it has resources of the process, such as sockets."""
 
-    value: Any
+    pickled: bytes
+    has_resources: bool
+
+    @classmethod
+    def of(cls, value: Any) -> _Value:
+        """Pickle value: by multiprocessing's means only if there is no other way."""
+        try:
+            return cls(pickle.dumps(value), False)
+        except Exception:
+            return cls(bytes(ForkingPickler.dumps(value)), True)
 
 
 def _end_with_parent() -> None:
@@ -90,20 +102,33 @@ def _run(pipe: Connection, rank: int, size: int, function: Callable[..., Any],
         with Context(id=text, rank=rank, size=size, **options) as context:
             try:
                 value = function(context, *args)
-            except (Exception, SystemExit) as error:
+            except BaseException as error:
                 pipe.send(_Raised.of(error))  # before other ranks can fail because of it
                 told = True
                 raise
-        pipe.send(_Value(value))
-    except (Exception, SystemExit) as error:
+        result = _Value.of(value)
+        pipe.send(result)
+        if result.has_resources:
+            pipe.poll(None)
+    except BaseException as error:
         if not told:
             pipe.send(_Raised.of(error))
-        sys.exit(1)
-    except KeyboardInterrupt:  # the process that started this one gets it as well
         sys.exit(1)
 
 
 # ---- In the process that starts them
+
+
+class _Result(NamedTuple):
+    """What the function has returned on a rank."""
+
+    value: Any
+
+
+class _Unreceived(NamedTuple):
+    """Why that cannot be unpickled."""
+
+    error: BaseException
 
 
 class Processes:
@@ -154,9 +179,26 @@ class Processes:
     def _receive(self, rank: int) -> None:
         """Receive what rank has sent, which may be its end."""
         try:
-            self._told[rank] = self._pipes[rank].recv()
+            told = self._pipes[rank].recv()
         except (EOFError, OSError):
             self._open.discard(rank)
+            return
+        self._told[rank] = self._unpickled(rank, told) if isinstance(told, _Value) else told
+
+    def _unpickled(self, rank: int, told: _Value) -> _Result | _Unreceived:
+        """Return a result, or why it cannot be received, and let its process end."""
+        try:
+            result: _Result | _Unreceived = _Result(pickle.loads(told.pickled))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            result = _Unreceived(error)
+        if told.has_resources:
+            try:
+                self._pipes[rank].send(None)
+            except OSError:
+                pass  # it has ended: join() finds that
+        return result
 
     def pids(self) -> list[int | None]:
         """Return the ids of the processes, in the order of ranks."""
@@ -164,8 +206,10 @@ class Processes:
 
     def join(self, timeout: float | None = None) -> bool:
         """Wait until all processes have ended, for timeout seconds at most. Returns whether
-        they have. If one fails, ends the others and raises `ProcessError`."""
-        end = None if timeout is None else time.monotonic() + timeout
+        they have. If one fails, ends the others and raises `ProcessError`. A process that has
+        returned a socket, or another resource of its own, ends when this has received it."""
+        seconds = limit(timeout)
+        end = None if seconds is None else time.monotonic() + seconds
         ranks = range(len(self.processes))
         while self._failure is None:
             codes = [process.exitcode for process in self.processes]
@@ -193,11 +237,11 @@ class Processes:
                 self._receive(rank)
 
     def _has_failed(self, rank: int, code: int | None) -> bool:
-        """Whether rank, whose exit code is code, has told an exception, or has ended without a
-        result."""
+        """Whether rank, whose exit code is code, has told an exception, or a result that cannot
+        be received, or has ended without a result."""
         told = self._told.get(rank)
-        return isinstance(told, _Raised) or (
-            code is not None and (code != 0 or not isinstance(told, _Value)))
+        return isinstance(told, (_Raised, _Unreceived)) or (
+            code is not None and (code != 0 or not isinstance(told, _Result)))
 
     def terminate(self) -> None:
         """End all processes that have not ended: by SIGTERM, and 5 s later by SIGKILL."""
@@ -224,10 +268,12 @@ class Processes:
         def key(rank: int) -> tuple[int, bool, int]:
             told, process = self._told.get(rank), self.processes[rank]
             if isinstance(told, _Raised):
-                return 1 + told.is_rcx, rank not in failed, rank
+                return 1 + told.distance, rank not in failed, rank
+            if isinstance(told, _Unreceived):
+                return 0, False, rank
             by_itself = self._has_failed(rank, process.exitcode) and (rank in ended or (
                 process.exitcode != -signal.SIGTERM and process not in self._killed))
-            return 0 if by_itself else 3, rank not in failed, rank
+            return 0 if by_itself else 4, rank not in failed, rank
 
         first = min(range(len(self.processes)), key=key)
         return self._error(first, self.processes[first].exitcode)
@@ -236,11 +282,26 @@ class Processes:
         told = self._told.get(rank)
         if isinstance(told, _Raised):
             error = ProcessError(f"rank {rank} raised {told.text}\n\n{told.trace}", rank)
-            error.__cause__ = pickle.loads(told.pickled) if told.pickled else None
+            error.__cause__ = _unpickled_error(told.pickled)
+            return error
+        if isinstance(told, _Unreceived):
+            why = f"{type(told.error).__name__}: {told.error}"
+            error = ProcessError(f"the result of rank {rank} cannot be received: {why}", rank)
+            error.__cause__ = told.error
             return error
         how = (f"was ended by {signal.Signals(-code).name}" if code and code < 0
-               else f"ended with exit status {code}, without a result")
-        return ProcessError(f"rank {rank} {how}", rank, code)
+               else f"ended with exit status {code}")
+        what = "after its function had returned" if isinstance(told, _Result) else "without a result"
+        return ProcessError(f"rank {rank} {how}, {what}", rank, code)
+
+
+def _unpickled_error(pickled: bytes) -> BaseException | None:
+    """Return an exception; None if it cannot be unpickled here."""
+    try:
+        found = pickle.loads(pickled)
+    except Exception:
+        return None
+    return found if isinstance(found, BaseException) else None
 
 
 def spawn(function: Callable[..., Any], nprocs: int, args: Sequence[Any] = (), *,
@@ -255,11 +316,12 @@ def spawn(function: Callable[..., Any], nprocs: int, args: Sequence[Any] = (), *
     ValueError if this process has other threads of Python, or has created a `Context`, since
     a copy of it cannot use these. context: further arguments of `Context()`, such as timeout.
 
-    function, args and results are pickled. As for any use of multiprocessing, the main module
+    function, args and results are pickled. Results are copies; only sockets and the like, which
+    pickle refuses, are passed as multiprocessing does. As for any use of multiprocessing, the main module
     must be importable without side effects: `if __name__ == "__main__":`.
 
-    If a process fails, the others are ended, and `ProcessError` has the rank, and the traceback
-    of its exception. If this process ends, also by SIGKILL, so do the others.
+    If a process fails, or its result cannot be received, the others are ended, and
+    `ProcessError` has the rank, and the traceback of its exception. If this process ends, also by SIGKILL, so do the others.
     """
     if nprocs < 1:
         raise ValueError(f"nprocs is {nprocs}, not 1 or more")

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""rcx.spawn: spawning.py returns|fails|refused|interrupted|orphans FLAG PIDS [METHOD]
+"""rcx.spawn: spawning.py returns|fails|blames|received|refused|interrupted|orphans FLAG PIDS [METHOD]
 
 FLAG and PIDS are files of the test: what a rank waits for, and the ids of the processes.
 """
 
+import asyncio
 import os
 import pickle
 import signal
+import socket
 import sys
 import threading
 import time
+import types
 
 import numpy
 import rcx
@@ -43,6 +46,44 @@ class Strange(Exception):
         super().__init__(f"{first} and {second}")
 
 
+async def cancel():
+    """Raise CancelledError, which is no Exception."""
+    asyncio.current_task().cancel()
+    await asyncio.sleep(1)
+
+
+def foreign(base):
+    """Return a class of a module that the process that started this one does not have."""
+    module = types.ModuleType("only_there")
+    sys.modules["only_there"] = module
+    module.Foreign = type("Foreign", (base,), {"__module__": "only_there"})
+    return module.Foreign
+
+
+class Opened:
+    """An object that is a file when it is unpickled."""
+
+    def __reduce__(self):
+        return open, ("/no/such/file",)
+
+
+def bound(context):
+    """A socket, which is passed from process to process by a handle."""
+    made = socket.socket()
+    made.bind(("127.0.0.1", 0))
+    return context.world.rank, made
+
+
+def give(context, how):
+    """Rank 1 returns a result that the process that started it cannot unpickle, or ends with an
+    error behind its result."""
+    if context.world.rank == 1:
+        if how == "late":
+            threading._register_atexit(os._exit, 3)
+        return {"opened": Opened, "foreign": lambda: foreign(object)(), "late": int}[how]()
+    return None
+
+
 def fail(context, how):
     """Rank 1 fails while the others wait for it."""
     world = context.world
@@ -67,6 +108,14 @@ def fail(context, how):
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
         elif how == "raise":
             raise KeyError("of a user")
+        elif how == "argument":
+            world.send(numpy.zeros(1), world.size)
+        elif how == "cancel":
+            asyncio.run(cancel())
+        elif how == "interrupt":
+            raise KeyboardInterrupt("of one rank")
+        elif how == "foreign":
+            raise foreign(Exception)("of its module")
     if how == "deaf" and world.rank == 2:
         raise KeyError("of a user")
     if how == "result":
@@ -108,13 +157,24 @@ def returns(method):
     assert not started.join(timeout=0.2) and not gone(started.pids())
     with open(sys.argv[2], "w", encoding="ascii"):
         pass
+    try:
+        started.join(timeout=-1)
+    except ValueError as error:
+        assert "timeout=-1" in str(error)
+    else:
+        raise AssertionError("no error")
     assert started.join() and started.join() and started.results == [None, None]
     os.unlink(sys.argv[2])
 
 
 def blames(method):
     """All ranks have failed before the caller looks: it is told of the first one."""
-    for how, code in (("raise", None), ("kill", -signal.SIGKILL)):
+    for how, cause, text in (("raise", KeyError, "KeyError: 'of a user'"),
+                             ("kill", None, "SIGKILL"),
+                             ("argument", rcx.ArgumentError, "dest"),
+                             ("cancel", asyncio.CancelledError, "CancelledError"),
+                             ("interrupt", KeyboardInterrupt, "of one rank"),
+                             ("foreign", None, "Foreign: of its module")):
         started = rcx.spawn(fail, 3, (how,), join=False, start_method=method)
         for process in started.processes:
             process.join()
@@ -122,7 +182,8 @@ def blames(method):
             try:
                 started.join(timeout=0)
             except rcx.ProcessError as error:
-                assert (error.rank, error.exitcode) == (1, code), error
+                assert (error.rank, text in str(error)) == (1, True), error
+                assert type(error.__cause__) is (cause or type(None)), repr(error.__cause__)
             else:
                 raise AssertionError("no error")
 
@@ -138,7 +199,6 @@ def fails(method):
         assert len(pids) == 3 and gone(pids), pids
         return error
 
-    blames(method)
     nothing = type(None)
     error = check("raise", KeyError, None, 'raise KeyError("of a user")')
     assert "rank 1 raised KeyError: 'of a user'" in str(error) and ", in fail" in str(error)
@@ -152,6 +212,21 @@ def fails(method):
     assert error.__cause__ is not None and "loud" not in str(error.__cause__.args[1:])
     error = error_of(total, 1, Unpickled(), start_method=method) if method != "fork" else None
     assert error is None or error.exitcode == 1, error
+
+
+def received(method):
+    """Results that are received while their process lives, and those that cannot be."""
+    for rank, (its_rank, made) in enumerate(rcx.spawn(bound, 2, start_method=method)):
+        assert its_rank == rank and made.getsockname()[0] == "127.0.0.1"
+        made.close()
+    for how, kind, text in (("opened", FileNotFoundError, "/no/such/file"),
+                            ("foreign", ModuleNotFoundError, "only_there")):
+        error = error_of(give, how, start_method=method)
+        assert error.rank == 1 and type(error.__cause__) is kind, repr(error)
+        assert f"result of rank 1 cannot be received: {kind.__name__}: " in str(error), error
+        assert text in str(error), error
+    error = error_of(give, "late", start_method=method)
+    assert (error.rank, error.exitcode) == (1, 3) and "had returned" in str(error), error
 
 
 def refused():
@@ -208,8 +283,9 @@ def orphans():
 
 if __name__ == "__main__":
     what = sys.argv[1]
-    if what in ("returns", "fails"):
-        {"returns": returns, "fails": fails}[what](sys.argv[4])
+    if sys.argv[4:]:
+        {"returns": returns, "fails": fails, "blames": blames,
+         "received": received}[what](sys.argv[4])
     else:
         {"refused": refused, "interrupted": interrupted, "orphans": orphans}[what]()
     print(what, "done")

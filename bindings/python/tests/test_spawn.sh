@@ -24,6 +24,12 @@ for method in spawn forkserver fork; do
     spawning fails $method
     ok $? "a rank that fails is an error with its cause, and the others are ended: $method"
 done
+for method in spawn fork; do
+    spawning blames $method
+    ok $? "the rank that failed first is named, whatever it raised: $method"
+done
+spawning received spawn
+ok $? "a result is received while its process lives, or the error names its rank"
 spawning refused
 ok $? "wrong arguments and unsafe forks are refused; errors can be pickled"
 spawning interrupted

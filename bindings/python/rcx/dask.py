@@ -33,7 +33,7 @@ from distributed.comm import get_address_host
 
 from ._comm import Comm
 from ._context import Context, get_id
-from ._library import Error, Status
+from ._library import Error, deadline_ns, distance
 
 _TAGS = 8192  # of rcx_comm_create_group()
 
@@ -48,10 +48,10 @@ class _Failed(NamedTuple):
 
 
 class _Session:
-    """A worker's part of a `Comms`."""
+    """A worker's part of a `Comms`. end_timeout: the deadline of close()."""
 
-    def __init__(self, context: Context):
-        self.context = context
+    def __init__(self, context: Context, end_timeout: float | None):
+        self.context, self._end_timeout = context, end_timeout
         self._busy = 0  # calls in progress
         self._is_closing = False
         self._changed = threading.Condition()
@@ -97,6 +97,7 @@ class _Session:
             if abort or self._busy:
                 self.context.abort_comms()
             self._changed.wait_for(lambda: not self._busy)
+        self.context.world.set_timeout(self._end_timeout)
         self.context.close()
 
 
@@ -153,7 +154,7 @@ async def _open(session: str, text: str, ranks: dict[str, int], timeout: float |
     def run() -> None:
         context = Context(id=text, rank=ranks[address], size=len(ranks), **options)
         context.world.set_timeout(timeout)
-        _sessions[session, address] = _Session(context)
+        _sessions[session, address] = _Session(context, options["timeout"])
     return await _in_thread(run)
 
 
@@ -163,20 +164,14 @@ async def _close(session: str, abort: bool, dask_worker: Any) -> Any:
     return await _in_thread(found.close, abort) if found else None
 
 
-def _call(function: Callable[..., Any], session: str, number: int, *args: Any,
-          **kwargs: Any) -> Any:
-    """A task of `Comms.map()`."""
+def _call(function: Callable[..., Any], session: str, number: int, given: dict[str, Any]) -> Any:
+    """A task of `Comms.map()`. What the user gives is in a dict: `Client.submit()` has keyword
+    arguments of its own, and calls the first item of a tuple outside of a dict."""
     with _find(session).call(number) as its_comm:
-        return function(its_comm, *args, **kwargs)
+        return function(its_comm, *given["args"], **given["kwargs"])
 
 
 # ---- On the client
-
-
-def _distance(error: BaseException) -> int:
-    """Return how far an exception of a call is from its cause: 0 is an exception of the user's, 1
-    an error of RCX, 2 one that says that the communicator has failed before."""
-    return 0 if not isinstance(error, Error) else 1 + (error.status == Status.COMM_FAILED)
 
 
 class Comms:
@@ -209,6 +204,8 @@ class Comms:
             raise TypeError("Comms needs a client that is not asynchronous")
         self.session, self.workers = uuid.uuid4().hex, ()
         self._wanted, self._address = workers, address
+        for seconds in (timeout, start_timeout):
+            deadline_ns(seconds)  # raises the error here, and not on workers
         self._timeout, self._options = timeout, {"timeout": start_timeout, **context}
         self._numbers = itertools.count()
         self._verbose, self._is_open = verbose, False
@@ -269,11 +266,11 @@ class Comms:
                 raise
         self._say("is closed")
 
-    def map(self, function: Callable[..., Any], *iterables: Iterable[Any],
+    def map(self, function: Callable[..., Any], /, *iterables: Iterable[Any],
             **kwargs: Any) -> list[Any]:
         """Start function(comm, *items, **kwargs) as a task on each worker, and return the
         futures in the order of ranks. Each of iterables has an item for each rank, which may
-        be a future. comm is a communicator of this call alone, freed at its end, so that
+        be a future. All keyword arguments are the function's. comm is a communicator of this call alone, freed at its end, so that
         calls can overlap. If function raises an exception on a rank, the others get an error
         in comm, and other calls are not affected.
 
@@ -287,12 +284,13 @@ class Comms:
         number = next(self._numbers)
         name = getattr(function, "__name__", "call")
         return [self.client.submit(
-            _call, function, self.session, number, *(items[rank] for items in columns),
+            _call, function, self.session, number,
+            {"args": [items[rank] for items in columns], "kwargs": kwargs},
             key=f"{name}-{self.session}-{number}-{rank}", workers=[worker],
-            allow_other_workers=False, pure=False, **kwargs)
+            allow_other_workers=False, pure=False)
             for rank, worker in enumerate(self.workers)]
 
-    def run(self, function: Callable[..., Any], *iterables: Iterable[Any],
+    def run(self, function: Callable[..., Any], /, *iterables: Iterable[Any],
             **kwargs: Any) -> list[Any]:
         """`map()` and `gather()`. Its futures are then released."""
         futures = self.map(function, *iterables, **kwargs)
@@ -323,7 +321,7 @@ class Comms:
                 pass
         errors = [future.exception() for future in futures if future.status == "error"]
         if errors:
-            raise min(errors, key=_distance)  # the first of the nearest
+            raise min(errors, key=distance)  # the first of the nearest
         lost = [worker for worker, future in zip(workers, futures)
                 if future.status != "finished"]
         if lost:
@@ -341,7 +339,7 @@ class Comms:
         failed = [results[worker].error for worker in workers
                   if isinstance(results[worker], _Failed)]
         if failed:
-            raise failed[0]
+            raise min(failed, key=distance)
         return [results[worker] for worker in workers]
 
     def _say(self, what: str) -> None:

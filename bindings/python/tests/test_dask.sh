@@ -26,6 +26,7 @@ workers() {
 workers calls "results, arrays in place, overlapping calls and sessions, subsets, other threads, exceptions"
 grep -q '^rcx.dask: session [0-9a-f]* opens among 3 workers$' "$err"
 ok $? "verbose: it prints what it does"
+workers given "functions get all arguments, also those named like Dask's and RCX's own; the end has a deadline"
 workers left "a session that ends while calls are in progress ends these"
 workers killed "a worker is killed: an error on the others, and new sessions go on, without it and with its successor"
 workers restarted "workers are restarted: their session has ended, and a new one goes on"

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""rcx.dask on clusters of this machine: workers.py calls | left | killed | restarted | missing"""
+"""rcx.dask on clusters of this machine: workers.py calls | given | left | killed | restarted |
+missing"""
 
+import inspect
 import os
 import signal
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import distributed
 import numpy
 import rcx.dask
 from distributed import Client, Event, LocalCluster, wait
@@ -156,6 +159,42 @@ def calls():
     print("calls done")
 
 
+def got(_comm, *args, **kwargs):
+    """Return the arguments."""
+    return args, kwargs
+
+
+def forget(_session):
+    """Keep this worker's sessions from their end."""
+    distributed.get_worker().kept = dict(rcx.dask._sessions)
+    rcx.dask._sessions.clear()
+
+
+def given():
+    """Functions get all arguments, whatever the names of those of others; deadlines."""
+    with cluster(2) as local, Client(local) as client:
+        with rcx.dask.Comms(client) as comms:
+            names = [*inspect.signature(client.submit).parameters,
+                     *inspect.signature(rcx.dask._call).parameters, "function", "self"]
+            kwargs = {name: [number] for number, name in enumerate(dict.fromkeys(names))}
+            assert len(kwargs) > 15 and {"priority", "key", "session", "self"} <= kwargs.keys()
+            for name, value in kwargs.items():
+                assert comms.run(got, [1, 2], **{name: value}) == [
+                    ((1,), {name: value}), ((2,), {name: value})], name
+            assert comms.run(got, **kwargs) == [((), kwargs)] * 2
+            calls_int = (int, "7")  # what Dask would call
+            future = client.submit(int, 3, pure=False)
+            found = comms.run(got, [calls_int, [calls_int]], [future, [future]], other=future)
+            assert found == [((calls_int, 3), {"other": 3}), (([calls_int], [3]), {"other": 3})]
+        for wrong in ({"timeout": 0}, {"timeout": -1}, {"start_timeout": -1}):
+            assert "timeout=" in str(raised(ValueError, rcx.dask.Comms, client, **wrong))
+        comms = rcx.dask.Comms(client, start_timeout=3)
+        comms.init()
+        client.run(forget, comms.session, workers=comms.workers[1:])
+        raised(rcx.DeadlineError, comms.destroy)  # one worker does not come to its end
+    print("given done")
+
+
 def stuck(comm):
     """Wait for a message that does not come."""
     comm.recv(numpy.zeros(1), tag=1)
@@ -246,5 +285,5 @@ def missing():
 
 
 if __name__ == "__main__":
-    {"calls": calls, "killed": killed, "left": left,
+    {"calls": calls, "given": given, "killed": killed, "left": left,
      "restarted": restarted, "missing": missing}[sys.argv[1]]()

@@ -12,33 +12,32 @@ static struct pollfd events = {.events = POLLIN}; /* beside the service's */
 static rcx_context_t *rcx;
 static rcx_comm_t *comm;
 static long round_number, in[2] = {1}, out[2]; /* the service's state */
+static const int64_t seconds = 1000000000;
 
 /* By the environment (RCX_ROOT), or by seat: "SIZE ID". */
 static rcx_status_t open_context(const char *seat, int rank)
 {
     rcx_params_t params = {.field_mask = RCX_PARAM_WAKEUP, .wakeup = 1};
-    rcx_status_t status;
     rcx_id_t id;
 
     if (seat && sscanf(seat, "%d %127s", &params.size, id.text) == 2) {
-        params.field_mask |= RCX_PARAM_ID;
+        params.field_mask |= RCX_PARAM_ID | RCX_PARAM_TIMEOUT;
+        params.timeout_ns = 10 * seconds; /* one of them may have died */
         params.id = &id;
         params.rank = rank < 0 ? params.size - 1 : rank;
     }
-    status = rcx_init(&params, &rcx);
-    if (status || (status = rcx_get_fd(rcx, &events.fd)) ||
-        (status = rcx_comm_dup(rcx_world(rcx), &comm)))
-        return status;
-    return rcx_bcast(&round_number, 1, RCX_LONG, 0, comm);
+    return rcx_init(&params, &rcx) ? RCX_ERR_LAUNCH
+                                   : rcx_comm_dup(rcx_world(rcx), &comm);
 }
 
 static rcx_status_t sum(void)
 {
     rcx_request_t *request;
     int done = 0;
-    rcx_status_t status;
+    rcx_status_t status = rcx_get_fd(rcx, &events.fd);
 
-    status = rcx_iallreduce(in, out, 2, RCX_LONG, RCX_SUM, comm, &request);
+    if (status == RCX_OK)
+        status = rcx_iallreduce(in, out, 2, RCX_LONG, RCX_SUM, comm, &request);
     if (status)
         return status;
     while ((status = rcx_test(request, &done)) == RCX_OK && !done)
@@ -52,37 +51,53 @@ static rcx_status_t sum(void)
 static rcx_status_t go_on(void)
 {
     rcx_comm_t *living;
+    long least;
 
-    if (rcx_comm_shrink(comm, 10000000000, &living) != RCX_OK)
+    if (rcx_comm_shrink(comm, 300 * seconds, &living) != RCX_OK)
         return RCX_ERR_COMM_FAILED;
     rcx_comm_free(&comm);
     comm = living;
-    return rcx_allreduce(RCX_IN_PLACE, &round_number, 1, RCX_LONG, RCX_MIN,
-                         comm);
+    if (!rcx_allreduce(&round_number, &least, 1, RCX_LONG, RCX_MIN, comm))
+        round_number = least; /* after an error, the next sum fails as well */
+    return RCX_OK;
 }
 
 /* A process that joins asks by the file "wanted", and gets its seat as the text
- * of the link "seat". All open a new context with it. */
-static rcx_status_t take_in(void)
+ * of the link "seat". All open a new context with it. Then the members agree
+ * whether it is open on all, and go on with it, or else as after a failure. */
+static rcx_status_t change(int failed)
 {
     rcx_context_t *old_rcx = rcx;
     rcx_comm_t *old = comm;
-    rcx_status_t status;
     char seat[200] = "";
     rcx_id_t id = {""};
+    uint64_t opened;
+    rcx_status_t status;
 
-    if (rcx_comm_rank(old) == 0 && rcx_get_id(NULL, &id) == RCX_OK) {
+    rcx = NULL;
+    comm = NULL;
+    if (!failed && rcx_comm_rank(old) == 0 && !rcx_get_id(NULL, &id)) {
         unlink("wanted");
         snprintf(seat, sizeof seat, "%d %s", rcx_comm_size(old) + 1, id.text);
         if (symlink(seat, "seat") != 0)
-            return RCX_ERR_LAUNCH;
+            *seat = 0;
     }
-    status = rcx_bcast(seat, sizeof seat, RCX_UINT8, 0, old);
-    if (status == RCX_OK)
-        status = open_context(seat, rcx_comm_rank(old));
-    rcx_comm_free(&old);
-    rcx_finalize(&old_rcx);
-    return status;
+    opened = !failed && !rcx_bcast(seat, sizeof seat, RCX_UINT8, 0, old) &&
+             *seat && !open_context(seat, rcx_comm_rank(old));
+    status = rcx_comm_agree(old, &opened, 300 * seconds);
+    if (status == RCX_OK && opened) {
+        rcx_bcast(&(long){round_number}, 1, RCX_LONG, 0, comm); /* to join() */
+        rcx_comm_free(&old);
+        rcx_finalize(&old_rcx);
+        return RCX_OK;
+    }
+    rcx_comm_free(&comm);
+    if (rcx && !rcx_comm_abort(rcx_world(rcx)))
+        rcx_finalize(&rcx);
+    unlink("seat");
+    rcx = old_rcx;
+    comm = old;
+    return status ? status : go_on();
 }
 
 static rcx_status_t join(void)
@@ -93,7 +108,9 @@ static rcx_status_t join(void)
     while (readlink("seat", seat, sizeof seat - 1) < 0)
         usleep(1000);
     unlink("seat");
-    return open_context(seat, -1);
+    return open_context(seat, -1)
+               ? RCX_ERR_LAUNCH
+               : rcx_bcast(&round_number, 1, RCX_LONG, 0, comm);
 }
 
 int main(int argc, char **argv)
@@ -106,15 +123,12 @@ int main(int argc, char **argv)
         in[1] = rcx_comm_rank(comm) == 0 && access("wanted", F_OK) == 0;
         status = sum();
         round_number += status == RCX_OK;
-        if (status != RCX_OK)
-            status = go_on();
-        else if (out[1] > 0)
-            status = take_in();
+        if (status != RCX_OK || out[1] > 0)
+            status = change(status);
         usleep(1000); /* a turn of the service's own work */
     }
     if (status == RCX_OK)
         printf("rank %d: %ld at the end\n", rcx_comm_rank(comm), out[0]);
-    if (comm)
-        rcx_comm_free(&comm);
+    rcx_comm_free(&comm);
     return status != RCX_OK || rcx_finalize(&rcx) != RCX_OK;
 }

@@ -33,9 +33,8 @@ for r in 0 1 2; do
 done
 ok $good "three processes sum in their event loops"
 
-# lose VICTIM ROUNDS: three processes, of which one is killed when it runs
-lose() {
-    local pid
+# start VICTIM ROUNDS: three processes, of which one can be killed by its id, pid
+start() {
     room=$(mktemp -d "$scratch/XXXX")
     env RCX_LOG=info RCX_ROOT="file:$room/start" RCX_SIZE=3 RCX_RANK="$1" \
         "$program" "$room" 1000000 2>"$scratch/victim" &
@@ -45,10 +44,29 @@ lose() {
     while ! grep -qs 'started in' "$scratch/victim" "$scratch/rank 0.err" && kill -0 $pid; do
         sleep 0.1
     done
-    sleep 0.3
+}
+
+# stop: the victim is killed
+stop() {
     kill -KILL $pid
     wait $pid
     [ $? -eq 137 ]
+}
+
+# lose VICTIM ROUNDS: three processes, of which one is killed when it runs
+lose() {
+    start "$@"
+    sleep 0.3
+    stop
+}
+
+# seat: a process asks to join, and dies when it has got its seat
+seat() {
+    : >"$room/wanted"
+    until [ -L "$room/seat" ] || ! kill -0 "${begun[rank 2]}"; do
+        sleep 0.001
+    done
+    rm "$room/seat"
 }
 
 for victim in 1 0; do
@@ -83,5 +101,31 @@ for r in 0 1 2; do
     ended "new $((r + 1))" 6 || good=1
 done
 ok $good "three others join one after another"
+
+# --- deaths while a process joins ---
+
+for limit in 5s none; do
+    export RCX_TIMEOUT=$limit
+    room=$(mktemp -d "$scratch/XXXX")
+    begins 2000 0 1 2
+    seat
+    good=0
+    for r in 0 1 2; do
+        ended "rank $r" 3 || good=1
+        ! grep 'not a valid' "$err" || good=1
+    done
+    ok $good "one dies that has its seat, and the others go on: RCX_TIMEOUT=$limit"
+    for victim in 1 0; do
+        start $victim 2000
+        seat
+        stop
+        good=$?
+        for r in $(seq 0 2 | grep -v $victim); do
+            ended "rank $r" 2 || good=1
+            ! grep 'not a valid' "$err" || good=1
+        done
+        ok $good "rank $victim is killed in a join, and the others go on: RCX_TIMEOUT=$limit"
+    done
+done
 
 end_tests

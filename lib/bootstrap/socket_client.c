@@ -247,7 +247,8 @@ rcx_status_t rcx_socket_client_connect(struct rcx_socket_client *client,
                         .asking = NONE,
                         .begin_ns = rcx_now_ns()};
 
-    client->weight = 0;
+    if (client->weight < REJECTED) /* rank 0 may end after it has rejected */
+        client->weight = 0;
     for (;;) {
         const uint64_t now = rcx_now_ns();
 

@@ -9,20 +9,16 @@
 
 bool rcx_has_descriptors(int n)
 {
-    int fds[RCX_DESCRIPTORS_MOST], opened = 0;
-    bool has = true;
+    int fds[RCX_DESCRIPTORS_MOST], opened = 0, error = 0;
 
-    assert(n <= RCX_DESCRIPTORS_MOST);
-    while (opened < n && has) {
-        const int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-
-        if (fd < 0 && errno != EMFILE && errno != ENFILE)
-            break;
-        has = fd >= 0;
-        if (has)
-            fds[opened++] = fd;
+    while (opened < n && error == 0) {
+        fds[opened] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        if (fds[opened] < 0)
+            error = errno;
+        else
+            opened++;
     }
-    while (opened > 0)
-        close(fds[--opened]);
-    return has;
+    for (int i = 0; i < opened; i++)
+        close(fds[i]);
+    return error != EMFILE && error != ENFILE;
 }

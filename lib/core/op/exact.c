@@ -201,13 +201,17 @@ void rcx_exact_limbs_add(struct rcx_exact_limbs *l, int64_t value, int exponent)
 void rcx_exact_limbs_close(struct rcx_exact_limbs *l, uint64_t *acc)
 {
     const int words = l->format->words;
-    uint64_t sum[RCX_EXACT_WORDS];
+    const uint64_t flags = (acc[words - 1] & RCX_EXACT_FLAGS) | l->flags;
+    unsigned char over = 0;
 
     carry(l);
-    for (int i = 0; i < words; i++)
-        sum[i] = (uint64_t)l->limb[2 * i] | (uint64_t)l->limb[2 * i + 1] << 32;
-    set_flags(sum, words, l->flags);
-    merge(acc, acc, sum, words);
+    for (int i = 0; i < words; i++) {
+        const uint64_t word =
+            (uint64_t)l->limb[2 * i] | (uint64_t)l->limb[2 * i + 1] << 32;
+
+        over = add_carry(over, acc[i], word, &acc[i]);
+    }
+    set_flags(acc, words, flags);
 }
 
 /* ---- Rounding ------------------------------------------------------------ */

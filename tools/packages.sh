@@ -26,7 +26,7 @@ packages_table='
     test   g++                      command g++
     test   clang                    command clang
     test   clang-format             command clang-format
-    test   libclang-rt-14-dev       clang_runtime fuzzer
+    test   libclang-rt-dev          clang_runtime fuzzer
     test   binutils                 command nm
     test   openmpi-bin              command mpirun.openmpi
     test   libopenmpi-dev           command mpicc.openmpi

@@ -3,6 +3,8 @@
 
 Usage: kubernetes.py PAGE      checks required fields, and prints lines for a shell:
                                NAME SIZE PROGRAM, then a variable a line
+       kubernetes.py PAGE pod  the same of the pod with several ranks: its
+                               variable, then the lines of its shell
 """
 
 import re
@@ -11,11 +13,29 @@ import sys
 import yaml
 
 
+def print_pod(job, spec):
+    """spec: what differs in a pod of several ranks."""
+    (before,), (container,) = job["template"]["spec"]["containers"], spec["containers"]
+    assert container["name"] == before["name"]
+    (mount,), (volume,) = container["volumeMounts"], spec["volumes"]
+    assert mount == {"name": volume["name"], "mountPath": "/dev/shm"}
+    assert volume["emptyDir"]["medium"] == "Memory"
+    (size,) = container["env"]
+    shell, option, script = container["command"]
+    assert (shell, option) == ("sh", "-c")
+    ranks = int(re.search(r"JOB_COMPLETION_INDEX \* (\d+) \+ i", script)[1])
+    assert size == {"name": "RCX_SIZE", "value": str(ranks * job["completions"])}
+    print(f"RCX_SIZE={size['value']}\n{script}")
+
+
 def main():
     """See above."""
     with open(sys.argv[1], encoding="utf-8") as page:
-        text = re.search(r"```yaml\n(.*?)```", page.read(), re.DOTALL)[1]
+        text, differing = re.findall(r"```yaml\n(.*?)```", page.read(), re.DOTALL)
     service, job = yaml.safe_load_all(text)
+    if sys.argv[2:] == ["pod"]:
+        print_pod(job["spec"], yaml.safe_load(differing))
+        return
     assert (service["apiVersion"], service["kind"]) == ("v1", "Service")
     assert (job["apiVersion"], job["kind"]) == ("batch/v1", "Job")
     assert service["spec"]["clusterIP"] == "None", "the Service is not headless"

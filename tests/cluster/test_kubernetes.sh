@@ -39,4 +39,12 @@ bound=(timeout -k 5 60)
 run 0 srun -Q -N"$size" --ntasks-per-node=1 --mpi=none unshare --mount bash -c "$pod" "$scratch" env "${variables[@]}" "$program" \
     && [ "$(<"$out")" = "1 + ... + 3 = 6" ] && [ ! -s "$err" ]
 ok $? "a job with its names and variables sums over three networks, though the name of rank 0 comes last"
+
+run 0 "$2" "$here/kubernetes.py" "$3" pod
+ok $? "what differs for several ranks in a pod fits to the Job"
+variables+=("$(head -n 1 "$out")")
+script=$(sed 1d "$out")
+run 0 srun -Q -N"$size" --ntasks-per-node=1 --mpi=none unshare --mount bash -c "$pod" "$scratch" env "${variables[@]}" \
+    RCX_LOG=info sh -c "$script" && [ "$(<"$out")" = "1 + ... + 6 = 21" ] && grep -q '6 ranks, 2 on this node' "$err"
+ok $? "pods of two ranks sum, and their ranks share a node"
 end_tests

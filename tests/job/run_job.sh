@@ -61,7 +61,7 @@ find_mpirun() {
 case ${launcher[0]##*/} in
 mpirun)
     find_mpirun || skip "Open MPI's mpirun is not installed"
-    command=("$mpirun" --oversubscribe -n "$n"
+    command=("$mpirun" --map-by :oversubscribe -n "$n"
         --mca oob_tcp_if_include lo)
     if [ "$(id -u)" -eq 0 ]; then
         command+=(--allow-run-as-root)
@@ -72,7 +72,7 @@ mpirun)
     ;;
 prterun)
     command -v prterun >/dev/null || skip "prterun is not installed"
-    command=(prterun --map-by :OVERSUBSCRIBE -n "$n")
+    command=(prterun --map-by :oversubscribe -n "$n")
     if [ "$(id -u)" -eq 0 ]; then
         command+=(--allow-run-as-root)
     fi

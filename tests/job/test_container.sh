@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The steps of packaging/container/Containerfile in bare roots of Debian 12, which
-# debootstrap makes, as a container engine would run them. Needs root, debootstrap
-# and a mirror that apt knows. Usage: test_container.sh SOURCE
+# The steps of packaging/container/Containerfile, and of that in docs/howto/cluster.md,
+# in bare roots of Debian 12, which debootstrap makes, as a container engine would run
+# them. Needs root, debootstrap and a mirror that apt knows. Usage: test_container.sh SOURCE
 set -euo pipefail
 
 here=$(dirname "$(readlink -f -- "${BASH_SOURCE[0]}")")
@@ -42,7 +42,14 @@ enter()
             && exec chroot "$root" "$@"' sh "$root" "$@"
 }
 
-# Run the steps of the file. The root of the last stage is $root.
+# copy FROM TO: a file, or what is in a folder, whose name ends with a slash
+copy()
+{
+    mkdir -p "$2"
+    if [[ $1 == */ ]]; then cp -a "$1." "$2"; else cp -a "$1" "$2"; fi
+}
+
+# run_steps FILE NAME: the root of its last stage is $root, the image of this name
 run_steps()
 {
     local line stage=0 folder=/ words
@@ -50,15 +57,18 @@ run_steps()
         read -ra words <<<"$line"
         case ${words[0]-} in
             FROM)
-                [[ ${words[1]} == debian:12-slim ]] || return 1
+                [[ -d $scratch/images/${words[1]} ]] || return 1
                 stage=$((stage + 1)) folder=/
-                root=$scratch/${words[3]-stage$stage}
-                cp -a "$scratch/slim" "$root"
+                root=$scratch/$2/${words[3]-stage$stage}
+                mkdir -p "$root"
+                cp -a "$scratch/images/${words[1]}/." "$root"
                 ;;
             WORKDIR) folder=${words[1]} ;;
             COPY)
                 if [[ ${words[1]} == --from=* ]]; then
-                    cp -a "$scratch/${words[1]#--from=}${words[2]}." "$root${words[3]}"
+                    copy "$scratch/$2/${words[1]#--from=}${words[2]}" "$root${words[3]}"
+                elif [[ ${words[1]} != . ]]; then
+                    copy "$source/${words[1]}" "$root${words[2]}"
                 else
                     mkdir -p "$root${words[2]}"
                     git -C "$source" ls-files -z | (cd "$source" && xargs -0 cp -a --parents -t "$root${words[2]}")
@@ -69,12 +79,14 @@ run_steps()
             '' | '#') ;;
             *) return 1 ;;
         esac
-    done <"$file"
+    done <"$1"
+    ln -s "$root" "$scratch/images/$2"
 }
 
 make_slim
+mkdir "$scratch/images" && ln -s "$scratch/slim" "$scratch/images/debian:12-slim"
 bad=0
-run_steps || bad=1
+run_steps "$file" rcx || bad=1
 ok $bad "all steps of the file run"
 
 rm -f "$root/etc/resolv.conf"
@@ -87,5 +99,14 @@ ok $bad "its command is $command"
 
 { enter "$root" rcxrun -n 2 rcx_perf --check --iters 3 --max 64K >"$out" 2>"$err" && [ ! -s "$err" ]; } || bad=1
 ok $bad "two ranks run in it"
+
+awk '$0 == "```dockerfile" { on = 1; next } on && $0 == "```" { exit } on' "$source/docs/howto/cluster.md" >"$scratch/Containerfile"
+cp /etc/resolv.conf "$root/etc/resolv.conf"
+{ run_steps "$scratch/Containerfile" sum && enter "$root" "$command" >"$out" 2>"$err" && [ "$(<"$out")" = "1 + ... + 1 = 1" ]; } || bad=1
+ok $bad "a program is compiled in it and added to it: docs/howto/cluster.md"
+line=$(sed -n 's/^    podman run --shm-size=1g sum //p' "$source/docs/howto/cluster.md")
+# shellcheck disable=SC2086  # words
+{ enter "$root" $line >"$out" 2>"$err" && [ "$(<"$out")" = "1 + ... + 4 = 10" ]; } || bad=1
+ok $bad "four ranks of it sum"
 
 end_tests

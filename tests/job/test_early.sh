@@ -58,7 +58,7 @@ ok $? "with --keep-going the others run on"
 # RCX's part of this, which other launchers see as well.
 mpirun=$(command -v mpirun.openmpi)
 if [ -n "$mpirun" ]; then
-    run 1 "$mpirun" --oversubscribe --allow-run-as-root -n 3 "$main" finalize
+    run 1 "$mpirun" --map-by :oversubscribe --allow-run-as-root -n 3 "$main" finalize
     ok $? "without rcx_finalize mpirun ends the job"
 else
     ok 0 "without rcx_finalize mpirun ends the job # SKIP no mpirun.openmpi"

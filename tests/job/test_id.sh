@@ -133,7 +133,7 @@ launched() {
         && [ "$(grep -cx '3 ranks' "$out")" -eq 1 ] && says 1 'bootstrap socket'
     ok $? "$sentence"
 }
-launched "Open MPI's launcher" mpirun.openmpi --allow-run-as-root --oversubscribe -n 3
+launched "Open MPI's launcher" mpirun.openmpi --allow-run-as-root --map-by :oversubscribe -n 3
 launched "Hydra, of MPICH, has no PMIx" mpiexec.hydra -n 3
 RCX_ROOT=file:$scratch/root run 0 "$here/with_slurm" srun -N2 -n3 --mpi=none "$main" sum
 case $? in

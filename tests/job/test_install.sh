@@ -128,7 +128,7 @@ done <<<"$recipe"
 
 # the names of tools/packages.sh
 names() { tr ' ' '\n' | grep -v '^$' | sort; }
-sed -n 's/^    sudo apt-get install \(--yes \)\?//p' "$source/README.md" |
+sed -n 's/^    sudo apt-get install --yes --no-install-recommends //p' "$source/README.md" |
     names >named
 awk '$1 == "build" && $2 != "libcmocka-dev" { print $2 }' \
     "$source/tools/packages.sh" | names >needed
@@ -256,17 +256,15 @@ fi
 
 if have cmake; then
     mkdir with_cmake
-    cp consumer.c with_cmake
-    cat >with_cmake/CMakeLists.txt <<'END'
-cmake_minimum_required(VERSION 3.18)
-project(consumer C)
-find_package(rcx 0.2 REQUIRED)
-add_executable(consumer consumer.c)
-target_link_libraries(consumer rcx::rcx)
-END
-    do_it cmake -S with_cmake -B with_cmake/build && do_it cmake --build with_cmake/build
-    ok $? "CMake: find_package finds it, and compiles"
-    do_it rcxrun -n 2 with_cmake/build/consumer && [ "$(sort -u "$out")" = "2 ranks" ]
+    cp "$source/examples/allreduce.c" with_cmake
+    {
+        printf '%s\n' 'cmake_minimum_required(VERSION 3.18)' 'project(sum C)' 'add_executable(allreduce allreduce.c)'
+        sed -n '/^    \(find_package\|target_link_libraries\)(/s/^    //p' "$source/README.md"
+    } >with_cmake/CMakeLists.txt
+    [ "$(wc -l <with_cmake/CMakeLists.txt)" -eq 5 ] && do_it cmake -S with_cmake -B with_cmake/build \
+        && do_it cmake --build with_cmake/build
+    ok $? "CMake: README's lines find it, and compile"
+    do_it rcxrun -n 2 with_cmake/build/allreduce && [ "$(cat "$out")" = "1 + ... + 2 = 3" ]
     ok $? "CMake: runs as two ranks"
     mkdir linked && ln -s $prefix/lib linked/lib
     do_it cmake -S with_cmake -B with_cmake/linked -Drcx_DIR="$PWD/linked/lib/cmake/rcx" \

@@ -56,6 +56,9 @@ ok $? "it builds what the main job needs"
 
 prints '^-- .*Next:' && prints 'tools/check  ' && prints 'example_allreduce$'
 ok $? "it ends with next steps"
+sed -n '/Next:/,$p' "$out" >next
+grep -A 9 '^   ninja -C build  .*builds the rest' next | grep -q '^   sudo meson install -C build --no-rebuild' && ! grep 'sudo ninja' next
+ok $? "which build all as the user, and install it as root"
 
 rm build/tools/rcxrun
 fake rcxrun "a table"
@@ -68,7 +71,7 @@ ok $? "it says when ranks outnumber cores"
 
 mkdir none && ln -s "$(command -v bash)" "$(command -v env)" none
 run 1 env PATH="$scratch/none" bash "$source/docs/site/build" x y z \
-    && grep -q 'apt-get install python3-sphinx python3-myst-parser' "$err" && [ "$(wc -l <"$err")" -eq 1 ]
+    && grep -q 'sudo apt-get install --no-install-recommends python3-sphinx python3-myst-parser' "$err" && [ "$(wc -l <"$err")" -eq 1 ]
 ok $? "without Sphinx the site says what to install"
 
 # --- output while apt-get runs ---

@@ -96,7 +96,7 @@ run 0 "$rcxrun" -n 4 --nodes 2 -x RCX_MACHINE=usual "$tune" --times "$folder/tim
     && { "$sim" regret --usual --times "$folder/times" || true; } | grep -q '^2 points, 0 without'
 ok $? "all times are written for rcx_sim regret, also of blocks that are longer together than --max"
 if command -v mpirun >/dev/null; then
-    run 0 mpirun --allow-run-as-root --oversubscribe -n 2 "$tune" -o "$file" -c allreduce "${quick[@]}" \
+    run 0 mpirun --allow-run-as-root --map-by :oversubscribe -n 2 "$tune" -o "$file" -c allreduce "${quick[@]}" \
         && [ "$(rules | grep -c '^allreduce ranks=2 nodes=1 per-node=2 ')" -ge 1 ]
     ok $? "rcx_tune runs under mpirun"
 fi

@@ -27,7 +27,7 @@ try() {
 # a time here.
 launchers=("$rcxrun -n 3")
 if [ -x "$(command -v mpirun)" ]; then
-    launchers+=("mpirun --allow-run-as-root --oversubscribe -n 3")
+    launchers+=("mpirun --allow-run-as-root --map-by :oversubscribe -n 3")
 fi
 for launcher in "${launchers[@]}"; do
     read -ra words <<<"$launcher"

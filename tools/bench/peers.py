@@ -84,7 +84,7 @@ def openmpi(mpirun, settings, yielding=()):
         if not shared:
             return {name: with_environment(words, base)
                     for name, words in settings.items()}
-        base.append("--oversubscribe")
+        base += ["--map-by", ":oversubscribe"]
         found = {}
         for name, words in settings.items():
             if name not in yielding:

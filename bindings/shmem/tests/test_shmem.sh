@@ -16,7 +16,7 @@ transpose=$(realpath "$5")
 sort=$(realpath "$6")
 bound=(timeout -k 5 60)
 # without osc/rdma: with it, shmem_finalize() of Open MPI 4.1.4 crashes
-oshrun=(oshrun --oversubscribe -mca osc '^rdma')
+oshrun=(oshrun --map-by :oversubscribe -mca osc '^rdma')
 [ "$(id -u)" -ne 0 ] || oshrun+=(--allow-run-as-root)
 
 for n in 1 2 3 4; do

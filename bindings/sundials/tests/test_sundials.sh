@@ -89,7 +89,7 @@ ok $? "fewer cells than ranks are refused"
 
 if [ -n "$twins" ]; then
     for n in 1 2 4; do
-        run 0 mpirun --allow-run-as-root --oversubscribe -n $n "$twins" && grep -q '^1\.\.[1-9]' "$out" \
+        run 0 mpirun --allow-run-as-root --map-by :oversubscribe -n $n "$twins" && grep -q '^1\.\.[1-9]' "$out" \
             && ! grep '^not ok' "$out"
         ok $? "all operations and KINSOL as with nvector_parallel, on $n ranks"
     done

@@ -11,6 +11,7 @@ bool rcx_has_descriptors(int n)
 {
     int fds[RCX_DESCRIPTORS_MOST], opened = 0, error = 0;
 
+    assert(n <= RCX_DESCRIPTORS_MOST);
     while (opened < n && error == 0) {
         fds[opened] = open("/dev/null", O_RDONLY | O_CLOEXEC);
         if (fds[opened] < 0)

@@ -120,9 +120,15 @@ while read -r line; do
     do_it unshare --net bash -c "$line"
     ok $? "README: $line"
     if [[ $line == meson* ]]; then
-        ! grep -qi download "$out" &&
-            [ "$(meson introspect --tests build)" = "[]" ]
-        ok $? "without cmocka there are no tests, and no download"
+        ! grep -qi download "$out" && grep -q '^ *cpp *: YES' "$out" && grep -q '^ *torch *: NO' "$out"
+        ok $? "the summary says which bindings are built, and nothing is downloaded"
+        do_it meson test -C build --no-rebuild && grep -q '^1/1 tests are not built, as cmocka is not installed *SKIP' "$out"
+        ok $? "without cmocka the one test says that tests are not built"
+    elif [[ $line == "ninja -C build" ]]; then
+        ! have g++ || do_it ls build/bindings/cpp/average
+        ok $? "without cmocka the example of C++ is built"
+        ! have gfortran || do_it ls build/bindings/fortran/cg build/bindings/coarray/coarray_{learn,wave}
+        ok $? "and those of Fortran"
     fi
 done <<<"$recipe"
 

@@ -87,12 +87,13 @@ have_file()
 
 have_header() { have_file {/usr,/usr/local}/include{,/*-linux-*}/"$1"; }
 
-# Clang's runtime library for sanitizers or for fuzzing.
+# Clang's runtime library for sanitizers or for fuzzing. Clang 19 prints a
+# runtime folder that Debian does not have.
 have_clang_runtime()
 {
     local folder
-    folder=$(clang -print-runtime-dir 2>/dev/null) &&
-        have_file "$folder/libclang_rt.$1"{,-*}.a
+    folder=$(clang -print-resource-dir 2>/dev/null) &&
+        have_file "$folder"/lib/*/"libclang_rt.$1"{,-*}.a
 }
 
 have_data() { have_file {/usr,/usr/local}/share/"$1"; }

@@ -20,6 +20,10 @@
 
 #include <rcx/rcx_nvector.h>
 
+#ifndef SUN_COMM_NULL /* before SUNDIALS 7 */
+#define SUN_COMM_NULL NULL
+#endif
+
 struct rod {
     rcx_comm_t *comm;
     long cells, first, mine; /* cells: of all ranks; mine: of this rank */
@@ -62,7 +66,7 @@ static rcx_status_t exchange(const struct rod *rod, const double *u,
 
 /* du = u_xx. A negative result is final for CVODE: a smaller step does not cure
  * an error of RCX. */
-static int heat(realtype t, N_Vector u_vector, N_Vector du_vector, void *arg)
+static int heat(sunrealtype t, N_Vector u_vector, N_Vector du_vector, void *arg)
 {
     const struct rod *rod = arg;
     const double *u = N_VGetArrayPointer(u_vector);
@@ -123,7 +127,7 @@ static int solve(struct rod *rod, double end)
     void *cvode = NULL;
     int status = -1;
 
-    if (SUNContext_Create(NULL, &sundials) != 0)
+    if (SUNContext_Create(SUN_COMM_NULL, &sundials) != 0)
         return -1;
     u = N_VNew_Rcx(rod->comm, rod->mine, sundials);
     if (u) {

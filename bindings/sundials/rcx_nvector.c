@@ -33,7 +33,7 @@ static double sum_one(const struct terms *terms, N_Vector x, N_Vector y,
     return sum_all(&sums, 1, &value) ? value : NAN;
 }
 
-static booleantype all_true(N_Vector v, booleantype value)
+static sunbooleantype all_true(N_Vector v, sunbooleantype value)
 {
     return reduce_one(v, value ? 1 : 0, RCX_MIN) == 1 ? SUNTRUE : SUNFALSE;
 }
@@ -42,7 +42,7 @@ static booleantype all_true(N_Vector v, booleantype value)
  * first element. */
 static double min_local(N_Vector x)
 {
-    return N_VGetLocalLength_Rcx(x) > 0 ? N_VMin_Serial(x) : BIG_REAL;
+    return N_VGetLocalLength_Rcx(x) > 0 ? N_VMin_Serial(x) : SUN_BIG_REAL;
 }
 
 static double root_mean(N_Vector x, double sum)
@@ -85,12 +85,12 @@ static double l1_norm(N_Vector x)
     return sum_one(&magnitudes, x, x, x);
 }
 
-static booleantype inv_test(N_Vector x, N_Vector z)
+static sunbooleantype inv_test(N_Vector x, N_Vector z)
 {
     return all_true(x, N_VInvTest_Serial(x, z));
 }
 
-static booleantype constr_mask(N_Vector c, N_Vector x, N_Vector m)
+static sunbooleantype constr_mask(N_Vector c, N_Vector x, N_Vector m)
 {
     return all_true(x, N_VConstrMask_Serial(c, x, m));
 }
@@ -170,7 +170,7 @@ static int wrms_norms_mask(int n, N_Vector *x, N_Vector *w, N_Vector id,
     return root_means(&sums, n, norms);
 }
 
-int N_VEnableFusedOps_Rcx(N_Vector v, booleantype on)
+int N_VEnableFusedOps_Rcx(N_Vector v, sunbooleantype on)
 {
     const N_Vector_Ops ops = v ? v->ops : NULL;
 
@@ -326,7 +326,7 @@ static void fill_ops(N_Vector_Ops ops)
     ops->nvdotprodmultiallreduce = dot_prod_multi_all_reduce;
 }
 
-int N_VSetExactSums_Rcx(N_Vector v, booleantype on)
+int N_VSetExactSums_Rcx(N_Vector v, sunbooleantype on)
 {
     if (!v || !v->ops)
         return -1;

@@ -20,6 +20,10 @@
 
 #include <rcx/rcx_nvector.h>
 
+#ifndef SUN_COMM_NULL /* before SUNDIALS 7 */
+#define SUN_COMM_NULL NULL
+#endif
+
 enum { CELLS = 300, VECTORS = 40, MOST_RANKS = 64 };
 
 static struct {
@@ -143,7 +147,7 @@ static double rate(const double all[CELLS], size_t i)
     return 30 * (left - 2 * u + right) + 25 * (left - u) + u * (1 - u * u);
 }
 
-static int flow(realtype t, N_Vector u, N_Vector du, void *arg)
+static int flow(sunrealtype t, N_Vector u, N_Vector du, void *arg)
 {
     double all[CELLS], *out = N_VGetArrayPointer(du);
 
@@ -250,7 +254,8 @@ int main(int argc, char **argv)
     job.comm = rcx_world(context);
     job.rank = rcx_comm_rank(job.comm);
     job.size = rcx_comm_size(job.comm);
-    must(job.size <= MOST_RANKS && SUNContext_Create(NULL, &job.sundials) == 0,
+    must(job.size <= MOST_RANKS &&
+             SUNContext_Create(SUN_COMM_NULL, &job.sundials) == 0,
          "the start");
     cut(argc > 1 ? strtoull(argv[1], NULL, 0) : 0);
     u = N_VNew_Rcx(job.comm, (sunindextype)job.mine, job.sundials);

@@ -21,6 +21,10 @@
 
 #include <rcx/rcx_nvector.h>
 
+#ifndef SUN_COMM_NULL /* before SUNDIALS 7 */
+#define SUN_COMM_NULL NULL
+#endif
+
 enum { KINDS = 2, VECTORS = 4 };
 
 static rcx_comm_t *comm;
@@ -342,7 +346,7 @@ int main(int argc, char **argv)
 
     MPI_Init(&argc, &argv);
     if (rcx_init(NULL, &context) != RCX_OK ||
-        SUNContext_Create(NULL, &sundials) != 0)
+        SUNContext_Create(SUN_COMM_NULL, &sundials) != 0)
         MPI_Abort(MPI_COMM_WORLD, 1);
     comm = rcx_world(context);
     rank = rcx_comm_rank(comm);

@@ -10,7 +10,7 @@
  * passed, it returns NaN, SUNFALSE or -1, and so do all later ones, at once.
  * The solver then ends with an error code; rcx_comm_error() has the reason.
  *
- * Elements are double. Needs SUNDIALS 6.0 or later, with realtype double.
+ * Elements are double. Needs SUNDIALS 6.0 or later, with sunrealtype double.
  */
 #ifndef RCX_NVECTOR_H
 #define RCX_NVECTOR_H
@@ -45,7 +45,7 @@ rcx_comm_t *N_VGetComm_Rcx(N_Vector v);
  * several reductions in one call. They are disabled in a new vector, as in
  * SUNDIALS' own vectors. Clones inherit the setting. Returns 0, or -1 if v is
  * NULL. */
-int N_VEnableFusedOps_Rcx(N_Vector v, booleantype on);
+int N_VEnableFusedOps_Rcx(N_Vector v, sunbooleantype on);
 
 /*
  * Enable or disable exact sums of v: dot products, and norms that are sums, are
@@ -60,7 +60,7 @@ int N_VEnableFusedOps_Rcx(N_Vector v, booleantype on);
  * on the cut, so there is no N_VDotProdMultiAllReduce then. Returns 0, or -1 if
  * v is NULL.
  */
-int N_VSetExactSums_Rcx(N_Vector v, booleantype on);
+int N_VSetExactSums_Rcx(N_Vector v, sunbooleantype on);
 
 #ifdef __cplusplus
 }

@@ -61,8 +61,7 @@ find_mpirun() {
 case ${launcher[0]##*/} in
 mpirun)
     find_mpirun || skip "Open MPI's mpirun is not installed"
-    command=("$mpirun" --map-by :oversubscribe -n "$n"
-        --mca oob_tcp_if_include lo)
+    command=("$mpirun" --map-by :oversubscribe -n "$n")
     if [ "$(id -u)" -eq 0 ]; then
         command+=(--allow-run-as-root)
     fi

@@ -77,8 +77,7 @@ mpirun=$(command -v mpirun.openmpi)
 root=()
 [ "$(id -u)" -ne 0 ] || root=(--allow-run-as-root)
 if [ -n "$mpirun" ]; then
-    ends "so does mpirun" "$says" call "$mpirun" --map-by :oversubscribe "${root[@]}" \
-        --mca oob_tcp_if_include lo -n 4
+    ends "so does mpirun" "$says" call "$mpirun" --map-by :oversubscribe "${root[@]}" -n 4
 else
     ok 0 "so does mpirun # SKIP Open MPI's mpirun is not installed"
 fi

@@ -23,6 +23,12 @@
 #include <string.h>
 #include <unistd.h>
 
+/* OpenSHMEM 1.5: a macro, which for active sets calls a function of its own. */
+#ifdef shmem_sync
+#undef shmem_sync
+#define shmem_sync shmem_sync_deprecated
+#endif
+
 /* An active set: processes start, start + (1 << log_stride), ... of the
  * world. */
 struct set {
@@ -256,8 +262,10 @@ void shmem_barrier(int start, int log_stride, int size, long *sync)
 
 void shmem_sync(int start, int log_stride, int size, long *sync)
 {
+    static const char name[] = "shmem_sync";
+
     (void)sync;
-    meet_set(__func__, set_of(__func__, start, log_stride, size));
+    meet_set(name, set_of(name, start, log_stride, size));
 }
 
 /* ---- Data movement; names end with the bits of an element ---------------- */

@@ -12,11 +12,18 @@ from ._library import NULL, ffi
 from ._types import AnyType, datatype_of, size_of
 
 if sys.version_info >= (3, 12):
-    from collections.abc import Buffer
+    from collections.abc import Buffer as Buffer
 else:
     Buffer = Any  # bytearray, array.array, memoryview, numpy.ndarray, ...
 
 IN_PLACE = ffi.cast("void *", -1)
+
+
+def given(buffer: Buffer | None) -> Buffer:
+    """A buffer that this rank has to give."""
+    if buffer is None:
+        raise TypeError("this rank needs a buffer, not None")
+    return buffer
 
 
 class Elements:

@@ -386,7 +386,8 @@ class Comm(Operations[None]):
         NumPy: `numpy.frombuffer(comm.alloc(8 * n))`. The memory is freed by `dealloc()`, or
         when the context is closed, and must not be accessed afterwards. Collective."""
         pointer = made("void *", lib.rcx_mem_alloc, self.handle, nbytes, comm=self.handle)
-        return ffi.buffer(pointer, nbytes)
+        block: Buffer = ffi.buffer(pointer, nbytes)
+        return block
 
     def peers(self, memory: Buffer) -> list[Buffer | None]:
         """Return the blocks of all ranks, mapped in this process, to read and write. `memory`
@@ -394,7 +395,8 @@ class Comm(Operations[None]):
         cannot be mapped. The caller must order the accesses. Collective."""
         places = ffi.new("void *[]", self.size)
         check(lib.rcx_mem_peers(self.handle, ffi.from_buffer(memory), places), self.handle)
-        return [ffi.buffer(place, len(memory)) if place else None for place in places]
+        nbytes = memoryview(memory).nbytes
+        return [ffi.buffer(place, nbytes) if place else None for place in places]
 
     def dealloc(self, memory: Buffer) -> None:
         """Free memory from `alloc()`."""

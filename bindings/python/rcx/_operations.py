@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
-from ._buffers import IN_PLACE, Buffer, Elements, operands, sizes
+from ._buffers import IN_PLACE, Buffer, Elements, given, operands, sizes
 from ._library import NULL, ffi
 from ._ops import UserOp
 from ._types import AnyType, Datatype, Op
@@ -268,9 +268,9 @@ class Operations(Generic[R]):
     def _from(self, root: int, send: Buffer | None, recv: Buffer | None,
               datatype: AnyType | None) -> tuple[Elements, Elements]:
         if self.rank != root:
-            target = Elements(recv, datatype, written=True)
+            target = Elements(given(recv), datatype, written=True)
             return target.at(NULL), target
         if recv is None:
-            source = Elements(send, datatype)
+            source = Elements(given(send), datatype)
             return source, source.at(IN_PLACE)
-        return operands(send, recv, datatype)
+        return operands(given(send), recv, datatype)

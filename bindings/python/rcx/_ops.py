@@ -64,7 +64,7 @@ class _Combiner:
     def call(self, places: tuple[Any, Any, Any], count: int, number: int) -> int:
         """Call combine on count elements. Returns 0, or 1 if it raised an exception."""
         datatype = self._context.type_of(number)
-        code = _formats.get(datatype)
+        code: Any = _formats.get(datatype)
         nbytes = count * size_of(datatype)
         views = (memoryview(ffi.buffer(place, nbytes)) for place in places)
         try:

@@ -354,7 +354,9 @@ static void hwloc_and_files_tell_the_same_of_this_machine(void **state)
     assert_place(rcx_place_of(&topology, &one), files.socket_id, files.numa_id,
                  rcx_place_of(&files, &one).cache);
     assert_true(CPU_EQUAL(&files.core, &topology.core));
-    assert_int_equal(files.own_bytes, topology.own_bytes);
+    /* 0: unknown. hwloc 2.12 asks the processor where /sys has no caches. */
+    if (files.own_bytes != 0 && topology.own_bytes != 0)
+        assert_int_equal(files.own_bytes, topology.own_bytes);
 }
 
 #endif

@@ -274,21 +274,27 @@ class RecoveryJob(Job):
                 named = () if names == "-" else tuple(map(int, names.split(",")))
                 yield int(rank), int(number), flags, named
 
+    def contradictions(self):
+        found = []
+        decided = {}
+        for rank, number, flags, named in self.decisions():
+            if decided.setdefault(number, (flags, named)) != (flags, named):
+                found.append("rank %d decides %s %s, others %s" % (rank, flags, named, decided[number]))
+        return found
+
     def complaints(self):
         if self.hangs:
             return ["it does not end within %d s" % ENDS_IN]
-        if self.may_lose_messages(): # living ranks may be silent to each other
-            return []
-        found = ["left behind: " + thing for thing in self.left]
+        found = self.contradictions()
+        if self.may_lose_messages():  # living ranks may be silent to each other
+            return found
+        found += ["left behind: " + thing for thing in self.left]
         for line in self.output.splitlines():
             found += self.complaints_of_other(line)
         victims = self.strikes("kill", "exit", "abort", "stop", "leave") | self.aborted()
         if self.may_be_without_quorum():  # they leave, and stopped ranks find that
             victims |= {rank for rank, status, _, _, _ in self.lines() if status == "RCX_ERR_EXCLUDED"}
-        decided = {}
         for rank, number, flags, named in self.decisions():
-            if decided.setdefault(number, (flags, named)) != (flags, named):
-                found.append("rank %d decides %s %s, others %s" % (rank, flags, named, decided[number]))
             if set(named) - victims:
                 found.append("rank %d decides that %s have failed" % (rank, named))
         reported = set()

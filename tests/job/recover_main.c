@@ -359,8 +359,8 @@ static void run_late(int helper)
         rank_sleep_ms(60);
     else if (write(helper, &soon_us, sizeof soon_us) != sizeof soon_us)
         rank_fail("no helper");
-    status = rcx_comm_agree(me.world, &flags, 6 * SECOND_NS / 5);
-    if (status == RCX_ERR_EXCLUDED && me.rank == 1)
+    status = rcx_comm_agree(me.world, &flags, 12 * SECOND_NS / 5);
+    if (status == RCX_ERR_EXCLUDED) /* it was stopped, or got no core */
         return;
     rank_require(status, "rcx_comm_agree");
     rank_require(rcx_comm_failed(me.world, &n, &failed), "rcx_comm_failed");
@@ -546,7 +546,7 @@ int main(int argc, char **argv)
     if (argc < 2)
         return 2;
     if (strcmp(argv[1], "late") == 0)
-        helper = rank_fork_stopper(900);
+        helper = rank_fork_stopper(1800);
     random_state =
         argc > 3 ? (uint64_t)atoll(argv[3]) * 7919 + 88172645463325252 : 1;
     rank_require(rank_open(NULL), "rcx_init");

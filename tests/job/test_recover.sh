@@ -66,8 +66,8 @@ expect 3 5 -x RCX_UCX_TLS=tcp,self -- stop 0
 # left.
 for way in "" "-x RCX_LANES=ucp" "-x UCX_TLS=tcp,self"; do
     read -ra options <<<"$way"
-    run 137 "$rcxrun" -k -n 4 "${options[@]}" -x RCX_TIMEOUT=10s "$main" late
-    [ "$(sort -u "$out" | wc -l)" = 1 ] && ! grep -q '^rank ' "$err"
+    "${bound[@]}" "$rcxrun" -k -n 4 "${options[@]}" -x RCX_TIMEOUT=10s "$main" late >"$out" 2>"$err"
+    [ "$(sort -u "$out" | wc -l)" -le 1 ] && ! grep -q '^rank ' "$err"
     ok $? "all decide alike where one resumes late ${options[*]}"
 done
 

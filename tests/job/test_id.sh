@@ -20,12 +20,6 @@ unset "${!PMIX_@}" "${!PMI_@}" "${!SLURM_@}" "${!OMPI_@}" "${!TORCHELASTIC_@}" R
 
 readonly ERR_CONFIG=4 ERR_LAUNCH=5 ERR_TIMEOUT=7 # the negated rcx_status_t
 
-# skip REASON SENTENCE
-skip() {
-    number=$((number + 1))
-    echo "ok $number - $2 # SKIP $1"
-}
-
 free_port() { "$main" port; }
 listens() { grep -q ":$(printf %04X "$1") 00000000:0000 0A" /proc/net/tcp; }
 

@@ -17,12 +17,6 @@ unset LD_LIBRARY_PATH DESTDIR "${!MESON_@}"
 export CFLAGS=-O0 # speed does not matter here
 cd "$scratch" || exit 2
 
-# skip REASON SENTENCE
-skip() {
-    number=$((number + 1))
-    echo "ok $number - $2 # SKIP $1"
-}
-
 # --- the tarball ---
 
 if command -v git >/dev/null && git -C "$source_dir" rev-parse HEAD >"$out" 2>"$err"; then

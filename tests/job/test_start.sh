@@ -23,12 +23,6 @@ unset "${!UCX_@}"
 
 readonly ERR_UNSUPPORTED=3 ERR_CONFIG=4 ERR_LAUNCH=5 ERR_TRANSPORT=6 ERR_LIMIT=14 # the negated rcx_status_t
 
-# skip REASON SENTENCE
-skip() {
-    number=$((number + 1))
-    echo "ok $number - $2 # SKIP $1"
-}
-
 # A process that may trace all others may also read their memory: root drops
 # that right.
 lean=()

@@ -53,6 +53,12 @@ known() {
     grep -m 3 . "$err" | sed 's/^/# stderr: /'
 }
 
+# skip REASON SENTENCE
+skip() {
+    number=$((number + 1))
+    echo "ok $number - $2 # SKIP $1"
+}
+
 # What UCX 1.13 does to a connection that fails may end the process by an assertion
 # of its own (docs/dev/quirks.md); no rank has a word on RCX then.
 failed_in_ucx() {

@@ -58,6 +58,7 @@ rcx_status_t rcx_init(const rcx_params_t *params, rcx_context_t **context_p)
         return status;
     status = measure(*context_p);
     if (status != RCX_OK) {
+        rcx_context_leave_others(*context_p);
         rcx_context_destroy(*context_p);
         *context_p = NULL;
     }

@@ -206,6 +206,12 @@ static void announce_finalize(struct rcx_context *context)
     }
 }
 
+void rcx_context_leave_others(struct rcx_context *context)
+{
+    if (context->transport && rcx_nodes_linked(context->nodes))
+        context->transport->leaks_on_close = true;
+}
+
 static void notify_peers(struct rcx_context *context)
 {
     const struct rcx_transport *t = context->transport;
@@ -219,8 +225,7 @@ static void notify_peers(struct rcx_context *context)
     if (t && t->failed_peers)
         announce_finalize(context);
     flush_control(context);
-    if (context->transport && rcx_nodes_linked(context->nodes))
-        context->transport->leaks_on_close = true;
+    rcx_context_leave_others(context);
 }
 
 rcx_status_t rcx_context_finalize(struct rcx_context *context)

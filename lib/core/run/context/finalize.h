@@ -8,5 +8,8 @@
 /* What rcx_finalize() returns. Afterwards no peer needs this rank, or the world
  * has failed. */
 rcx_status_t rcx_context_finalize(struct rcx_context *context);
+/* After a failure: peers on other nodes may not answer, and the transport does
+ * not wait for them when it is closed. */
+void rcx_context_leave_others(struct rcx_context *context);
 
 #endif

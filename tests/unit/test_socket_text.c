@@ -431,8 +431,7 @@ static void no_line_holds_a_secret(void **state)
         "RCX_ROOT=rcx1:5ec2e700000000000000000000000000:1.3.0:9:127.0.0.1",
         "RCX_ROOT=rcx1:5ec2e7 RCX_RANK=0 RCX_SIZE=1",
         "RCX_ROOT=file:/there?5ec2e700000000000000000000000000",
-        "RCX_ROOT=file:there?5ec2e700000000000000000000000000 RCX_RANK=0 "
-        "RCX_SIZE=1"};
+        "RCX_ROOT=file:there?5ec2e7 RCX_RANK=0 RCX_SIZE=1"};
     struct rcx_socket_job job;
     struct side side;
 

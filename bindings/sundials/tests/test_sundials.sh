@@ -12,7 +12,7 @@ rcxrun=$(realpath "$1")
 heat=$(realpath "$2")
 cuts=${3:+$(realpath "$3")}
 twins=${4:+$(realpath "$4")}
-bound=(timeout -k 5 60)
+bound=(timeout -k 5 180)
 
 # The exact norm at t = 0.1 of 200 cells of width 1/201, from the sum of the eigenmodes.
 exact=$(awk 'BEGIN {

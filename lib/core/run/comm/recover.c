@@ -50,6 +50,7 @@ rcx_status_t rcx_comm_run_agreement(struct rcx_comm *comm, uint64_t *word_p,
     rcx_status_t status;
 
     rcx_context_drain(context); /* reports of failures */
+    rcx_agreement_look(comm);
     read_all(comm);
     status = rcx_agreement_begin(comm, *word_p, timeout_ns);
     if (status != RCX_OK)

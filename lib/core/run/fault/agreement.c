@@ -278,14 +278,18 @@ rcx_status_t rcx_agreement_begin(struct rcx_comm *comm, uint64_t word,
     return RCX_OK;
 }
 
-bool rcx_agreement_must_read(struct rcx_comm *comm)
+void rcx_agreement_look(struct rcx_comm *comm)
 {
     struct rcx_agreement *g = agreement_of(comm);
 
     for (int i = 0; g && i < comm->size; i++)
         if (rcx_peer_is_gone(comm->context, rcx_comm_context_rank(comm, i)))
             has_ended(g, i);
-    return g && g->must_read;
+}
+
+bool rcx_agreement_must_read(const struct rcx_comm *comm)
+{
+    return comm->agreement && comm->agreement->must_read;
 }
 
 void rcx_agreement_has_read(struct rcx_comm *comm)

@@ -24,9 +24,11 @@ rcx_status_t rcx_agreement_begin(struct rcx_comm *comm, uint64_t word,
 int rcx_agreement_awaited(const struct rcx_comm *comm);
 /* Whether it has ended for this rank, now. */
 bool rcx_agreement_is_over(struct rcx_comm *comm);
-/* Whether processes of members are seen to have ended. The caller then reads
- * all control messages and says so: the members count as dead from then on. */
-bool rcx_agreement_must_read(struct rcx_comm *comm);
+/* Look whether the processes of members that are gone have ended. */
+void rcx_agreement_look(struct rcx_comm *comm);
+/* Whether some were seen to have. The caller then reads all control messages
+ * and says so: the members count as dead from then on. */
+bool rcx_agreement_must_read(const struct rcx_comm *comm);
 void rcx_agreement_has_read(struct rcx_comm *comm);
 /*
  * The result. RCX_OK: word_p is the decided word, the failed members are in

@@ -225,11 +225,14 @@ stop killed
 ok $? "rcxrun removes its page"
 stop loop
 
+# Linux tells when a process started in steps of 10 ms, so the second starts when
+# the first has its page.
 "$main" loop 2>"$err" &
 alone=$!
+until_says_of "^ +0 +$alone " $alone
 "$main" loop 2>>"$err" &
 again=$!
-until_says_of "^ +0 +$alone " $alone && until_says_of "^ +0 +$again " $again
+until_says_of "^ +0 +$again " $again
 kill -KILL $alone
 wait $alone 2>>"$err"
 # A page of an ended process whose number has come again.

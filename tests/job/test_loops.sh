@@ -27,8 +27,8 @@ for wait in yield block; do
     done
 done
 for n in 2 8; do
-    run 0 "$rcxrun" -n $n "$main" flood 100000 && [ ! -s "$err" ]
-    ok $? "$n ranks, 100,000 rounds of short messages, tested"
+    run 0 "$rcxrun" -n $n "$main" flood 30000 && [ ! -s "$err" ]
+    ok $? "$n ranks, 30,000 rounds of short messages, tested"
 done
 
 end_tests

@@ -165,6 +165,9 @@ int rcx_back_off_test(struct rcx_context *context, bool found)
     p->idle_polls = 0;
     if (should_spin(context))
         return rcx_handle_done(context);
-    yield_core(p, rcx_ticks());
+    if (p->is_oversubscribed && rcx_ticks() < p->contended_until)
+        backoff_sleep(context, 0);
+    else
+        yield_core(p, rcx_ticks());
     return 0;
 }

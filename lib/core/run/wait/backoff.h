@@ -22,8 +22,9 @@ bool rcx_back_off(struct rcx_context *context, struct rcx_idle_polls *idle,
                   uint64_t until_ns);
 /* A call that polls once and returns at once has polled. If it has found
  * nothing, that was an empty poll: the core is yielded after as many as in a
- * wait. It does not sleep, as the program may do other work between two calls.
- * Returns the number of events meanwhile. */
+ * wait. It sleeps only while others compute on this core, and briefly, as the
+ * program may do other work between two calls. Returns the number of events
+ * meanwhile. */
 int rcx_back_off_test(struct rcx_context *context, bool found);
 
 #endif

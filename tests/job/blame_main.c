@@ -151,6 +151,8 @@ static void many(void)
     int absent[64];
 
     rank_require(rcx_barrier(me.world), "rcx_barrier");
+    rank_require(rcx_comm_set_timeout(me.world, SECOND_NS),
+                 "rcx_comm_set_timeout");
     for (int i = 3; i < me.size; i++)
         absent[i - 3] = i;
     if (me.rank >= 3)

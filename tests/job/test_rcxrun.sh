@@ -387,9 +387,10 @@ if [ "$(id -u)" -eq 0 ] && setpriv --reuid=65533 --regid=65533 --clear-groups tr
     cp "$client" "$scratch/client"
     start -k -n 2 "$client" sleep 5
     until_true lines '^ready' 2
+    # PMIx 5.0.7 may crash the process that is refused
     another "$scratch/client" abort 9 0
-    [ $? -eq 90 ] && another "$scratch/client" fence
-    [ $? -eq 90 ] && grep -q '^rcxrun_client: .*PMIx_Init' "$scratch/another" && finish \
+    [[ $? =~ ^(90|139)$ ]] && another "$scratch/client" fence
+    [[ $? =~ ^(90|139)$ ]] && finish \
         && [ "$(cat "$err")" = 'rcxrun: refused a connection of user 65533 to this job of user 0' ]
     ok $? "another user that knows all names of a job does not get in, and one line says so"
 else

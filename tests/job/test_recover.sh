@@ -64,7 +64,7 @@ expect 3 5 -x RCX_UCX_TLS=tcp,self -- stop 0
 
 # A rank resumes in an agreement that the others have decided; then they died or
 # left.
-for way in "" "-x RCX_LANES=ucp" "-x UCX_TLS=tcp,self"; do
+for way in "" "-x RCX_LANES=ucp" "-x UCX_TLS=tcp,self" "-x RCX_LANES=ucp -x UCX_TLS=tcp,self"; do
     read -ra options <<<"$way"
     "${bound[@]}" "$rcxrun" -k -n 4 "${options[@]}" -x RCX_TIMEOUT=10s "$main" late >"$out" 2>"$err"
     [ "$(sort -u "$out" | wc -l)" -le 1 ] && ! grep -q '^rank ' "$err"

@@ -430,6 +430,48 @@ static void cancel_late(struct rcx_transport *t, struct rcx_message *m)
     cancels->cancel(t, m);
 }
 
+static struct rcx_context *stopped;
+
+static unsigned stop_late(struct rcx_transport *t)
+{
+    stopped->time.skipped_ns = 3 * SECOND;
+    return simulated->progress(t);
+}
+
+/* A rank that is stopped in a check of the detector must know it: others may
+ * have gone on without it. */
+static void a_stop_within_a_check_is_noted(void **state)
+{
+    unsigned char dead[RANKS] = {0};
+    struct rcx_transport_ops ops;
+    struct rcx_transport *t;
+    struct job job;
+
+    (void)state;
+    open_listening(&job, "off");
+    stopped = job.contexts[0];
+    stopped->time.skipped_ns = 0;
+    stopped->detector.next_ns = stopped->detector.stall_ns = 0;
+    rcx_detector_poll(stopped);
+    t = stopped->transport;
+    simulated = t->ops;
+    ops = *simulated;
+    ops.progress = stop_late;
+    t->ops = &ops;
+    t->failed_peers = dead;
+    t->watches_peers = true;
+    rcx_transport_peer_failed(t, 1);
+    rcx_detector_poll(stopped);
+    assert_int_equal(stopped->time.skipped_ns, 3 * SECOND);
+    assert_true(stopped->detector.stall_ns >= 2 * SECOND);
+    t->failed_peers = NULL;
+    t->ops = simulated;
+    for (int i = 1; i < RANKS; i++)
+        assert_ok(rcx_comm_abort(world_of(&job, i)));
+    progress(&job);
+    abandon(&job, NULL, 0);
+}
+
 static void
 time_that_passes_meanwhile_lets_no_receive_keep_its_buffer(void **state)
 {
@@ -469,6 +511,7 @@ int main(void)
         cmocka_unit_test(control_messages_are_drained_before_a_peer_fails),
         cmocka_unit_test(a_rank_that_waits_a_second_probes_the_awaited_peer),
         cmocka_unit_test(a_rank_in_the_final_phase_sends_no_query),
+        cmocka_unit_test(a_stop_within_a_check_is_noted),
         cmocka_unit_test(
             time_that_passes_meanwhile_lets_no_receive_keep_its_buffer),
     };

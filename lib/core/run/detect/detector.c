@@ -324,6 +324,8 @@ static void check_periodically(struct rcx_context *context)
 
     if (ns < context->detector.next_ns)
         return;
+    /* it may have been stopped in this check */
+    rcx_detector_note_stall(&context->detector, ns);
     context->detector.next_ns = ns + PERIOD_NS;
     if (rcx_start_wait_is_due(&context->start_wait))
         warn_of_start(context);

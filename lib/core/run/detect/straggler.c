@@ -95,13 +95,13 @@ static uint32_t stalled_in_ms(const struct rcx_comm *comm, uint64_t sequence,
 
 /* ---- Query --------------------------------------------------------------- */
 
-static uint64_t time_to_answer(const struct rcx_request *r)
+uint64_t rcx_straggler_answer_ns(int64_t timeout_ns)
 {
-    const uint64_t share = (uint64_t)r->timeout_ns / ANSWER_SHARE;
+    const uint64_t share = (uint64_t)timeout_ns / ANSWER_SHARE;
 
-    return r->timeout_ns == 0 || share > ANSWER_MOST_NS ? ANSWER_MOST_NS
-           : share < ANSWER_LEAST_NS                    ? ANSWER_LEAST_NS
-                                                        : share;
+    return timeout_ns == 0 || share > ANSWER_MOST_NS ? ANSWER_MOST_NS
+           : share < ANSWER_LEAST_NS                 ? ANSWER_LEAST_NS
+                                                     : share;
 }
 
 /* Longer than the grace that a rank asked in turn may take. */
@@ -158,7 +158,7 @@ static bool ask(const struct rcx_request *r, uint64_t sequence, int differs,
 {
     struct rcx_comm *comm = r->comm;
     const uint64_t ns = rcx_time_at(&comm->context->time, now);
-    const uint64_t answer_ns = time_to_answer(r);
+    const uint64_t answer_ns = rcx_straggler_answer_ns(r->timeout_ns);
     const size_t size = (size_t)comm->size;
     struct rcx_straggler_query *query = rcx_heap_zalloc(
         &comm->context->heap, sizeof *query + size * sizeof *query->members);

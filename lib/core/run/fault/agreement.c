@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "core/base/clock.h"
+#include "core/run/detect/detector.h"
+#include "core/run/detect/straggler.h"
 #include "core/run/diag/describe.h"
 #include "core/run/fault/agree.h"
 #include "core/run/fault/failure.h"
@@ -119,11 +121,34 @@ static bool is_near(int rank, void *arg)
 
 /* ---- Failed members ------------------------------------------------------ */
 
-/* Long enough for the others to go on without it, and to end. */
+/* The least time after which others may take a silent member for failed: in
+ * this agreement, or in an operation before it. */
+static uint64_t absence_ns(const struct rcx_agreement *g)
+{
+    uint64_t least = UINT64_MAX;
+
+    if (g->timeout_ns > 0)
+        least = (uint64_t)g->timeout_ns / COME_PARTS;
+    for (const struct rcx_comm *c = g->comm->context->comms.first; c;
+         c = c->next) {
+        const uint64_t answer_ns = rcx_straggler_answer_ns(c->timeout_ns);
+
+        if (c->timeout_ns > 0 && answer_ns < least)
+            least = answer_ns;
+    }
+    return least;
+}
+
+/* Long enough for the others to go on without it, and to end; perhaps just
+ * now. */
 static bool was_absent(const struct rcx_agreement *g)
 {
-    return g->timeout_ns > 0 && (int64_t)g->comm->context->detector.stall_ns >
-                                    g->timeout_ns / COME_PARTS;
+    struct rcx_context *context = g->comm->context;
+    const struct rcx_instant now = rcx_instant_now();
+
+    rcx_detector_note_stall(&context->detector,
+                            rcx_time_at(&context->time, &now));
+    return context->detector.stall_ns > absence_ns(g);
 }
 
 /* Whether the process of member i has ended, and all that it sent to this one
@@ -133,7 +158,9 @@ static bool has_ended(struct rcx_agreement *g, int i)
     const struct rcx_peer peer =
         rcx_peer_of(g->comm->context, rcx_comm_context_rank(g->comm, i));
 
-    if (!peer.has_ended && process_of(g, i, was_absent(g)) != RCX_PROCESS_ENDED)
+    if (!peer.has_ended &&
+        (process_of(g, i, false) != RCX_PROCESS_ENDED ||
+         process_of(g, i, was_absent(g)) != RCX_PROCESS_ENDED))
         return false;
     if (g->processes[i] == RUNS) {
         g->processes[i] = ENDED;

@@ -182,9 +182,11 @@ static void kernels_of_unknown_ops_types_and_levels_do_not_exist(void **state)
     for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
         assert_null(rcx_kernel_find(RCX_ISA_BASELINE, numbers[i], RCX_INT8));
         assert_null(rcx_kernel_find(RCX_ISA_BASELINE, RCX_SUM, numbers[i]));
-        assert_null(rcx_finish_find(numbers[i], RCX_FLOAT32));
-        assert_null(rcx_finish_find(RCX_AVG, numbers[i]));
+        assert_null(
+            rcx_finish_find(RCX_ISA_BASELINE, numbers[i], RCX_FLOAT32));
+        assert_null(rcx_finish_find(RCX_ISA_BASELINE, RCX_AVG, numbers[i]));
     }
+    assert_null(rcx_finish_find(RCX_ISA_COUNT, RCX_AVG, RCX_FLOAT32));
     assert_null(rcx_kernel_find(RCX_ISA_COUNT, RCX_SUM, RCX_INT8));
 }
 
@@ -491,9 +493,9 @@ static void half_kernels_are_right_for_every_left_operand(void **state)
 
 /* ---- Finishing ----------------------------------------------------------- */
 
-static void compare_average(rcx_datatype_t type, int ranks)
+static void compare_average(enum rcx_isa isa, rcx_datatype_t type, int ranks)
 {
-    const rcx_finish_fn_t finish = rcx_finish_find(RCX_AVG, type);
+    const rcx_finish_fn_t finish = rcx_finish_find(isa, RCX_AVG, type);
     const size_t bytes = reference_bytes(type);
     char *expected = allocate((size_t)REFERENCE_SAMPLES * bytes);
     char *got = allocate((size_t)REFERENCE_SAMPLES * bytes);
@@ -506,27 +508,38 @@ static void compare_average(rcx_datatype_t type, int ranks)
         if (!reference_equal(got + at, expected + at, type)) {
             print_bytes("expected ", expected + at, bytes);
             print_bytes("got      ", got + at, bytes);
-            fail_msg("average of %s over %d ranks",
-                     rcx_type_predefined(type)->name, ranks);
+            fail_msg("average of %s over %d ranks by %s",
+                     rcx_type_predefined(type)->name, ranks,
+                     rcx_isa_name(isa));
         }
     }
     free(expected);
     free(got);
 }
 
+static void averages_of(enum rcx_isa isa)
+{
+    static const int ranks[] = {1,  2,    3,     4,       7,      10,
+                                64, 1000, 65537, 4194303, 1 << 22};
+
+    for (rcx_datatype_t type = 1; type <= RCX_LONG_DOUBLE_INT; type++)
+        for (size_t i = 0; i < sizeof(ranks) / sizeof(*ranks); i++)
+            if (rcx_finish_find(isa, RCX_AVG, type))
+                compare_average(isa, type, ranks[i]);
+}
+
 static void only_avg_has_a_finish_and_it_divides_once(void **state)
 {
-    static const int ranks[] = {1, 2, 3, 7, 10, 1000, 65537, 4194303};
-
     (void)state;
     for (rcx_op_t op = RCX_OP_FIRST; op < RCX_OP_END; op++)
         for (rcx_datatype_t type = 1; type < RCX_TYPE_END; type++)
-            assert_int_equal(rcx_finish_find(op, type) != NULL,
-                             op == RCX_AVG && strchr("hfgc", families[type]));
-    for (rcx_datatype_t type = 1; type <= RCX_LONG_DOUBLE_INT; type++)
-        for (size_t i = 0; i < sizeof(ranks) / sizeof(*ranks); i++)
-            if (rcx_finish_find(RCX_AVG, type))
-                compare_average(type, ranks[i]);
+            for (int isa = 0; isa < RCX_ISA_COUNT; isa++)
+                assert_int_equal(rcx_finish_find(isa, op, type) != NULL,
+                                 op == RCX_AVG &&
+                                     strchr("hfgc", families[type]));
+    for (int isa = 0; isa < RCX_ISA_COUNT; isa++)
+        if (rcx_isa_available(isa))
+            averages_of(isa);
 }
 
 int main(void)

@@ -12,17 +12,19 @@
 static const struct {
     const char *name;
     const rcx_kernel_table_t *table; /* NULL: not compiled in */
+    const rcx_finish_table_t *averages;
 } levels[RCX_ISA_COUNT] = {
-    [RCX_ISA_BASELINE] = {"baseline", &rcx_kernels_baseline},
+    [RCX_ISA_BASELINE] = {"baseline", &rcx_kernels_baseline,
+                          &rcx_averages_baseline},
 #ifdef RCX_HAVE_AVX2
-    [RCX_ISA_AVX2] = {"avx2", &rcx_kernels_avx2},
+    [RCX_ISA_AVX2] = {"avx2", &rcx_kernels_avx2, &rcx_averages_avx2},
 #else
-    [RCX_ISA_AVX2] = {"avx2", NULL},
+    [RCX_ISA_AVX2] = {"avx2", NULL, NULL},
 #endif
 #ifdef RCX_HAVE_AVX512
-    [RCX_ISA_AVX512] = {"avx512", &rcx_kernels_avx512},
+    [RCX_ISA_AVX512] = {"avx512", &rcx_kernels_avx512, &rcx_averages_avx512},
 #else
-    [RCX_ISA_AVX512] = {"avx512", NULL},
+    [RCX_ISA_AVX512] = {"avx512", NULL, NULL},
 #endif
 };
 
@@ -91,9 +93,16 @@ rcx_kernel_fn_t rcx_kernel_find(enum rcx_isa isa, rcx_op_t op,
     return NULL;
 }
 
-rcx_finish_fn_t rcx_finish_find(rcx_op_t op, rcx_datatype_t type)
+rcx_finish_fn_t rcx_finish_find(enum rcx_isa isa, rcx_op_t op,
+                                rcx_datatype_t type)
 {
-    if (op != RCX_AVG || !rcx_type_predefined(type))
+    const rcx_datatype_t canonical = rcx_type_canonical(type);
+
+    if ((unsigned)isa >= RCX_ISA_COUNT || op != RCX_AVG ||
+        !rcx_type_predefined(type))
         return NULL;
-    return rcx_averages_baseline[rcx_type_canonical(type)];
+    for (int level = (int)isa; level >= 0; level--)
+        if (levels[level].averages && (*levels[level].averages)[canonical])
+            return (*levels[level].averages)[canonical];
+    return NULL;
 }

@@ -48,8 +48,9 @@ enum rcx_isa rcx_isa_best(void);
 rcx_kernel_fn_t rcx_kernel_find(enum rcx_isa isa, rcx_op_t op,
                                 rcx_datatype_t type);
 
-/* What is left to do after the last combine; NULL for nothing. */
-rcx_finish_fn_t rcx_finish_find(rcx_op_t op, rcx_datatype_t type);
+/* What is left to do after the last combine, likewise; NULL for nothing. */
+rcx_finish_fn_t rcx_finish_find(enum rcx_isa isa, rcx_op_t op,
+                                rcx_datatype_t type);
 
 /* ---- Between kernels.c and kernel_table.c -------------------------------- */
 
@@ -60,7 +61,11 @@ extern const rcx_kernel_table_t rcx_kernels_baseline;
 extern const rcx_kernel_table_t rcx_kernels_avx2;
 extern const rcx_kernel_table_t rcx_kernels_avx512;
 
-/* By type, for RCX_AVG. */
-extern const rcx_finish_fn_t rcx_averages_baseline[RCX_TYPE_END];
+/* By canonical type, for RCX_AVG; likewise. */
+typedef rcx_finish_fn_t rcx_finish_table_t[RCX_TYPE_END];
+
+extern const rcx_finish_table_t rcx_averages_baseline;
+extern const rcx_finish_table_t rcx_averages_avx2;
+extern const rcx_finish_table_t rcx_averages_avx512;
 
 #endif

@@ -222,7 +222,7 @@ static rcx_status_t combine_predefined(const struct rcx_registry *r,
                                       : rcx_exact_rows_find(r->isa, op, type);
         c->reducer.wire = wire_of(type);
         c->reducer.adds_packed = c->reducer.wire && op == RCX_SUM;
-        c->finish = rcx_finish_find(op, type);
+        c->finish = rcx_finish_find(r->isa, op, type);
         c->exact = rcx_op_exact(op, type);
     } else if (op == RCX_REPLACE || op == RCX_NO_OP) {
         c->reducer.fn = op == RCX_REPLACE ? take_right : take_left;

@@ -130,4 +130,19 @@ run 0 "$source/tools/bench_model" --build "$build" -p 3 --sizes 64 --rounds 1 --
     && [ "$(grep -c '^3,64,choice,' times)" -eq 1 ] && [ "$(grep -c '^3,64,[a-z_]*,[0-9.]*$' times)" -gt 12 ]
 ok $? "bench_model holds the model against what is measured"
 
+run 0 "$source/tools/bench_peers" --build "$build" -p 2 --sizes 8 --rounds 2 --time 0.001 --peers limit --states \
+    && ! grep -vE '^p = 2.*, cores [0-9]+ ns apart: RCX in [1-9][0-9]* of 2$' "$out" | grep -q '^p = 2' \
+    && PYTHONPATH="$source/tools/bench" python3 -B - <<'END'
+import report, states
+s = states.States([70, 310, 72, 300, 95, 71])
+assert s.names == ["72 ns", "305 ns"], s.names
+assert [s.of(70, 90), s.of(310, 300), s.of(72, 300)] == [0, 1, None]
+times = report.Times()
+times.probes = {0: (70, 72), 1: (71, 300), 2: (310, 300)}
+for turn in times.probes:
+    times.add(8, turn, 1.0 + turn)
+assert [states.within(times, s, n).seconds for n in (0, 1)] == [{8: {0: 1.0}}, {8: {2: 3.0}}]
+END
+ok $? "bench_peers has a table for each state of the cores, of the runs within it"
+
 end_tests

@@ -182,8 +182,7 @@ static void kernels_of_unknown_ops_types_and_levels_do_not_exist(void **state)
     for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
         assert_null(rcx_kernel_find(RCX_ISA_BASELINE, numbers[i], RCX_INT8));
         assert_null(rcx_kernel_find(RCX_ISA_BASELINE, RCX_SUM, numbers[i]));
-        assert_null(
-            rcx_finish_find(RCX_ISA_BASELINE, numbers[i], RCX_FLOAT32));
+        assert_null(rcx_finish_find(RCX_ISA_BASELINE, numbers[i], RCX_FLOAT32));
         assert_null(rcx_finish_find(RCX_ISA_BASELINE, RCX_AVG, numbers[i]));
     }
     assert_null(rcx_finish_find(RCX_ISA_COUNT, RCX_AVG, RCX_FLOAT32));
@@ -509,8 +508,7 @@ static void compare_average(enum rcx_isa isa, rcx_datatype_t type, int ranks)
             print_bytes("expected ", expected + at, bytes);
             print_bytes("got      ", got + at, bytes);
             fail_msg("average of %s over %d ranks by %s",
-                     rcx_type_predefined(type)->name, ranks,
-                     rcx_isa_name(isa));
+                     rcx_type_predefined(type)->name, ranks, rcx_isa_name(isa));
         }
     }
     free(expected);

@@ -8,23 +8,6 @@
 
 #include "core/run/object/context.h"
 
-#define RCX_STALL_LONG_NS UINT64_C(1000000000)
-#define RCX_STALL_RECENT_NS UINT64_C(60000000000)
-
-/* Record how long this rank has not polled; to be called when it polls. */
-static inline void rcx_detector_note_stall(struct rcx_detector *w, uint64_t ns)
-{
-    const uint64_t took = ns > w->next_ns ? ns - w->next_ns : 0;
-
-    if (took > RCX_STALL_LONG_NS)
-        w->present_since_ns = ns;
-    if (w->next_ns > 0 &&
-        (took > w->stall_ns || ns - w->stall_end_ns > RCX_STALL_RECENT_NS)) {
-        w->stall_ns = took;
-        w->stall_end_ns = ns;
-    }
-}
-
 /* Check everything, and handle what has failed. Not to be called while the
  * completion of a message is being handled. */
 void rcx_detector_poll(struct rcx_context *context);

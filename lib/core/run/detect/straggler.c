@@ -16,13 +16,11 @@
 /* If this rank did not run for STALL_NS during a query, it has GRACE_NS more to
  * read the answers. */
 enum {
-    ANSWER_LEAST_NS = 20 * 1000 * 1000,
-    ANSWER_MOST_NS = 500 * 1000 * 1000,
     STALL_NS = 200 * 1000 * 1000,
     GRACE_NS = 100 * 1000 * 1000,
     RELAY_LEAST_NS = 150 * 1000 * 1000
 };
-enum { NS_PER_MS = 1000 * 1000, ANSWER_SHARE = 2 };
+enum { NS_PER_MS = 1000 * 1000 };
 
 /* ---- State of this rank -------------------------------------------------- */
 
@@ -95,15 +93,6 @@ static uint32_t stalled_in_ms(const struct rcx_comm *comm, uint64_t sequence,
 
 /* ---- Query --------------------------------------------------------------- */
 
-uint64_t rcx_straggler_answer_ns(int64_t timeout_ns)
-{
-    const uint64_t share = (uint64_t)timeout_ns / ANSWER_SHARE;
-
-    return timeout_ns == 0 || share > ANSWER_MOST_NS ? ANSWER_MOST_NS
-           : share < ANSWER_LEAST_NS                 ? ANSWER_LEAST_NS
-                                                     : share;
-}
-
 /* Longer than the grace that a rank asked in turn may take. */
 static uint64_t time_to_relay(uint64_t answer_ns)
 {
@@ -158,7 +147,7 @@ static bool ask(const struct rcx_request *r, uint64_t sequence, int differs,
 {
     struct rcx_comm *comm = r->comm;
     const uint64_t ns = rcx_time_at(&comm->context->time, now);
-    const uint64_t answer_ns = rcx_straggler_answer_ns(r->timeout_ns);
+    const uint64_t answer_ns = rcx_answer_ns(r->timeout_ns);
     const size_t size = (size_t)comm->size;
     struct rcx_straggler_query *query = rcx_heap_zalloc(
         &comm->context->heap, sizeof *query + size * sizeof *query->members);

@@ -58,12 +58,9 @@ _Static_assert(offsetof(struct rcx_straggler_query, members) ==
                    sizeof(struct rcx_straggler_query),
                "no padding before the members");
 
-/* How long members have to answer, when an operation with this deadline is
- * overdue: half of the deadline, at least 20 ms, at most 0.5 s. */
-uint64_t rcx_straggler_answer_ns(int64_t timeout_ns);
 /* Fail comm if the deadline of an operation has passed, and members have had
- * time to answer. In a large communicator half of that time more, at least 150
- * ms, if no rank that was asked is missing. */
+ * time to answer (rcx_answer_ns()). In a large communicator half of that time
+ * more, at least 150 ms, if no rank that was asked is missing. */
 void rcx_straggler_check(struct rcx_comm *comm, const struct rcx_instant *now);
 /* Member rank seems to make another call than segment number sequence of
  * operation r is. Fails comm for the ranks that differ from the majority. */

@@ -8,11 +8,10 @@
 #include <string.h>
 
 #include "core/base/clock.h"
-#include "core/run/detect/detector.h"
-#include "core/run/detect/straggler.h"
 #include "core/run/diag/describe.h"
 #include "core/run/fault/agree.h"
 #include "core/run/fault/failure.h"
+#include "core/run/object/context.h"
 
 /* KEPT: agreements. COME_PARTS: members have this part of the deadline to take
  * part. REPLY_PARTS: those that take part have this part to reply. QUORUM_NS:
@@ -131,7 +130,7 @@ static uint64_t absence_ns(const struct rcx_agreement *g)
         least = (uint64_t)g->timeout_ns / COME_PARTS;
     for (const struct rcx_comm *c = g->comm->context->comms.first; c;
          c = c->next) {
-        const uint64_t answer_ns = rcx_straggler_answer_ns(c->timeout_ns);
+        const uint64_t answer_ns = rcx_answer_ns(c->timeout_ns);
 
         if (c->timeout_ns > 0 && answer_ns < least)
             least = answer_ns;

@@ -208,4 +208,33 @@ struct rcx_context {
     struct rcx_observer *observer; /* NULL: none */
 };
 
+/* ---- How long a rank was absent, and how long others wait ---------------- */
+
+#define RCX_STALL_LONG_NS UINT64_C(1000000000)
+#define RCX_STALL_RECENT_NS UINT64_C(60000000000)
+
+/* Record how long this rank has not polled; to be called when it polls. */
+static inline void rcx_detector_note_stall(struct rcx_detector *w, uint64_t ns)
+{
+    const uint64_t took = ns > w->next_ns ? ns - w->next_ns : 0;
+
+    if (took > RCX_STALL_LONG_NS)
+        w->present_since_ns = ns;
+    if (w->next_ns > 0 &&
+        (took > w->stall_ns || ns - w->stall_end_ns > RCX_STALL_RECENT_NS)) {
+        w->stall_ns = took;
+        w->stall_end_ns = ns;
+    }
+}
+
+/* How long members have to answer, when an operation with this deadline is
+ * overdue: half of the deadline, at least 20 ms, at most 0.5 s. */
+static inline uint64_t rcx_answer_ns(int64_t timeout_ns)
+{
+    const uint64_t least = 20000000, most = 500000000;
+    const uint64_t half = (uint64_t)timeout_ns / 2;
+
+    return timeout_ns == 0 || half > most ? most : half < least ? least : half;
+}
+
 #endif

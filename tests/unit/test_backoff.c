@@ -170,6 +170,25 @@ static void a_rank_sleeps_after_long_yields_and_then_yields_again(void **state)
     join_and_close(&c, &job);
 }
 
+/* The same in a loop of tests. */
+static void a_loop_of_tests_sleeps_after_long_yields(void **state)
+{
+    struct calls c;
+    struct job job;
+    int done = 0;
+
+    (void)state;
+    begin_to_wait(&job, &c, true);
+    sleeps = 0;
+    yields_are_long = true;
+    while (sleeps == 0) {
+        assert_ok(rcx_test(c.requests[0], &done));
+        assert_false(done);
+    }
+    yields_are_long = false;
+    join_and_close(&c, &job);
+}
+
 /* Return contended_until after a yield. yields_are_long determines whether it
  * is long. Before it, there were in_a_row long yields and then of_short short
  * ones. */
@@ -349,6 +368,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_core_is_kept_while_peers_run),
         cmocka_unit_test(a_rank_sleeps_after_long_yields_and_then_yields_again),
+        cmocka_unit_test(a_loop_of_tests_sleeps_after_long_yields),
         cmocka_unit_test(long_yields_far_apart_are_no_contention),
         cmocka_unit_test(a_rank_with_its_own_core_does_not_sleep),
         cmocka_unit_test(loops_of_tests_yield_as_a_wait_does),

@@ -72,6 +72,11 @@ static void note_contention(struct rcx_progress *p, uint64_t before,
         before + (1 + sleep_factor[p->contention_level]) * took;
 }
 
+static bool is_contended(const struct rcx_progress *p, uint64_t now)
+{
+    return p->is_oversubscribed && now < p->contended_until;
+}
+
 static void yield_core(struct rcx_progress *p, uint64_t before)
 {
     int64_t took;
@@ -117,8 +122,7 @@ static bool release_core(struct rcx_context *context,
 
     if (tells)
         t->ops->core_released(t, true);
-    if (p->is_oversubscribed &&
-        (before < p->contended_until || waited_ns > SLEEP_AFTER_NS))
+    if (is_contended(p, before) || waited_ns > SLEEP_AFTER_NS)
         backoff_sleep(context, waited_ns);
     else
         yield_core(p, before);
@@ -158,6 +162,7 @@ bool rcx_back_off(struct rcx_context *context, struct rcx_idle_polls *idle,
 int rcx_back_off_test(struct rcx_context *context, bool found)
 {
     struct rcx_progress *p = &context->progress;
+    uint64_t now;
 
     p->idle_polls = found ? 0 : p->idle_polls + 1;
     if (p->idle_polls < p->spin)
@@ -165,9 +170,10 @@ int rcx_back_off_test(struct rcx_context *context, bool found)
     p->idle_polls = 0;
     if (should_spin(context))
         return rcx_handle_done(context);
-    if (p->is_oversubscribed && rcx_ticks() < p->contended_until)
+    now = rcx_ticks();
+    if (is_contended(p, now))
         backoff_sleep(context, 0);
     else
-        yield_core(p, rcx_ticks());
+        yield_core(p, now);
     return 0;
 }

@@ -11,7 +11,6 @@
 #include "core/run/diag/describe.h"
 #include "core/run/fault/agree.h"
 #include "core/run/fault/failure.h"
-#include "core/run/object/context.h"
 
 /* KEPT: agreements. COME_PARTS: members have this part of the deadline to take
  * part. REPLY_PARTS: those that take part have this part to reply. QUORUM_NS:
@@ -151,7 +150,9 @@ static bool was_absent(const struct rcx_agreement *g)
 }
 
 /* Whether the process of member i has ended, and all that it sent to this one
- * has been received. Else look again once control messages have been read. */
+ * has been received. Else look again once control messages have been read. This
+ * process may have been stopped until it saw that end, so it asks for its own
+ * absence afterwards. */
 static bool has_ended(struct rcx_agreement *g, int i)
 {
     const struct rcx_peer peer =

@@ -356,7 +356,7 @@ COPY_KERNELS(exact_float64, sizeof(rcx_exact64_t))
 /* ---- Averages ------------------------------------------------------------ */
 
 /* A number of ranks that is a power of two has an exact reciprocal, by which a
- * product has the bits of the quotient and takes a fifth of the time. */
+ * product has the bits of the quotient, in less time. */
 #define AVERAGE(name, ctype, from, to, part_t)                                 \
     static void average_##name(void *dst, size_t count, int ranks)             \
     {                                                                          \

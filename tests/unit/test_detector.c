@@ -385,36 +385,50 @@ static void control_messages_are_drained_after_a_lost_message(void **state)
     lose_message_with_rank_1(&job, "RCX_ERR_TRANSPORT");
 }
 
+/* Let the detector of rank 0 find that rank 1 has failed, while its transport
+ * has this progress. */
+static void poll_with_a_dead_peer(struct job *job,
+                                  unsigned (*progress)(struct rcx_transport *t))
+{
+    struct rcx_transport *t = job->contexts[0]->transport;
+    unsigned char dead[RANKS] = {0};
+    struct rcx_transport_ops ops;
+
+    simulated = t->ops;
+    ops = *simulated;
+    ops.progress = progress;
+    t->ops = &ops;
+    t->failed_peers = dead;
+    t->watches_peers = true;
+    rcx_transport_peer_failed(t, 1);
+    rcx_detector_poll(job->contexts[0]);
+    t->failed_peers = NULL;
+    t->ops = simulated;
+}
+
+/* Rank 0 has failed the world. */
+static void abandon_others(struct job *job)
+{
+    for (int i = 1; i < RANKS; i++)
+        assert_ok(rcx_comm_abort(world_of(job, i)));
+    progress(job);
+    abandon(job, NULL, 0);
+}
+
 /* Rank 1 has announced why it leaves, but the transport reports its failure
  * before the announcement is read. Rank 2 must be blamed, not rank 1. */
 static void control_messages_are_drained_before_a_peer_fails(void **state)
 {
-    unsigned char dead[RANKS] = {0};
-    struct rcx_transport_ops ops;
-    struct rcx_transport *t;
     struct job job;
 
     (void)state;
     open_listening(&job, "off");
-    t = job.contexts[0]->transport;
-    simulated = t->ops;
-    ops = *simulated;
-    ops.progress = announce_late;
-    t->ops = &ops;
     witness = world_of(&job, 1);
     polls = 0;
-    t->failed_peers = dead;
-    t->watches_peers = true;
-    rcx_transport_peer_failed(t, 1);
-    rcx_detector_poll(job.contexts[0]);
+    poll_with_a_dead_peer(&job, announce_late);
     assert_names(&job, 0, 2);
-    t->failed_peers = NULL;
-    t->ops = simulated;
     witness = NULL;
-    for (int i = 1; i < RANKS; i++)
-        assert_ok(rcx_comm_abort(world_of(&job, i)));
-    progress(&job);
-    abandon(&job, NULL, 0);
+    abandon_others(&job);
 }
 
 /* ---- Time without a core ------------------------------------------------- */
@@ -442,9 +456,6 @@ static unsigned stop_late(struct rcx_transport *t)
  * have gone on without it. */
 static void a_stop_within_a_check_is_noted(void **state)
 {
-    unsigned char dead[RANKS] = {0};
-    struct rcx_transport_ops ops;
-    struct rcx_transport *t;
     struct job job;
 
     (void)state;
@@ -453,23 +464,10 @@ static void a_stop_within_a_check_is_noted(void **state)
     stopped->time.skipped_ns = 0;
     stopped->detector.next_ns = stopped->detector.stall_ns = 0;
     rcx_detector_poll(stopped);
-    t = stopped->transport;
-    simulated = t->ops;
-    ops = *simulated;
-    ops.progress = stop_late;
-    t->ops = &ops;
-    t->failed_peers = dead;
-    t->watches_peers = true;
-    rcx_transport_peer_failed(t, 1);
-    rcx_detector_poll(stopped);
+    poll_with_a_dead_peer(&job, stop_late);
     assert_int_equal(stopped->time.skipped_ns, 3 * SECOND);
     assert_true(stopped->detector.stall_ns >= 2 * SECOND);
-    t->failed_peers = NULL;
-    t->ops = simulated;
-    for (int i = 1; i < RANKS; i++)
-        assert_ok(rcx_comm_abort(world_of(&job, i)));
-    progress(&job);
-    abandon(&job, NULL, 0);
+    abandon_others(&job);
 }
 
 static void

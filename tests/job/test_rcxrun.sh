@@ -387,12 +387,20 @@ if [ "$(id -u)" -eq 0 ] && setpriv --reuid=65533 --regid=65533 --clear-groups tr
     cp "$client" "$scratch/client"
     start -k -n 2 "$client" sleep 5
     until_true lines '^ready' 2
-    # PMIx 5.0.7 may crash the process that is refused
+    sentence="another user that knows all names of a job does not get in, and one line says so"
     another "$scratch/client" abort 9 0
-    [[ $? =~ ^(90|139)$ ]] && another "$scratch/client" fence
-    [[ $? =~ ^(90|139)$ ]] && finish \
-        && [ "$(cat "$err")" = 'rcxrun: refused a connection of user 65533 to this job of user 0' ]
-    ok $? "another user that knows all names of a job does not get in, and one line says so"
+    first=$?
+    another "$scratch/client" fence
+    statuses="$first $?"
+    said=$(grep -c '^rcxrun_client: .*PMIx_Init' "$scratch/another")
+    finish && [ "$(cat "$err")" = 'rcxrun: refused a connection of user 65533 to this job of user 0' ]
+    refused=$?
+    if [ $refused -eq 0 ] && [[ $statuses == *139* ]]; then
+        known "PMIx 5.0.7 crashes a process that is refused" "$sentence"
+    else
+        [ $refused -eq 0 ] && [ "$statuses" = "90 90" ] && [ "$said" -gt 0 ]
+        ok $? "$sentence"
+    fi
 else
     number=$((number + 1))
     echo "ok $number - another user does not get in # SKIP only root can be another user"

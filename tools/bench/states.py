@@ -17,18 +17,20 @@ GAP = 1.5
 
 
 def probe(program):
-    """Return the nanoseconds of a hand-over. Raises OSError or ValueError."""
+    """Return the nanoseconds of a hand-over, None if the cores are busy. Raises
+    OSError if there is one core, or no program."""
     done = subprocess.run([program], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise OSError(done.stderr.strip() or f"{program} failed")
-    return float(done.stdout)
+    text = done.stdout.strip()
+    return None if text == "busy" else float(text)
 
 
 class States:
     """The states that are among times of hand-overs."""
 
     def __init__(self, found):
-        found = sorted(found)
+        found = sorted(value for value in found if value is not None)
         starts = [i for i in range(1, len(found))
                   if found[i] >= GAP * found[i - 1]]
         self.bounds = [found[i] for i in starts]
@@ -38,7 +40,10 @@ class States:
                       if group]
 
     def of(self, before, after):
-        """Return the number of the state of a run, None if it changed."""
+        """Return the number of the state of a run, None if it changed or is not
+        known."""
+        if None in (before, after):
+            return None
         first = bisect.bisect_right(self.bounds, before)
         return first if first == bisect.bisect_right(self.bounds, after) else None
 

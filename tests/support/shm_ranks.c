@@ -12,6 +12,7 @@
 #include "core/base/random.h"
 #include "test.h"
 #include "transport/shm/fifo.h"
+#include "transport/shm/way.h"
 
 enum { SHIFTS = 65521 /* texts */, EDGE = 64, CANARY = 0xA5, SINK_XOR = 0x5A };
 
@@ -29,7 +30,9 @@ const struct mode modes[MODES] = {
     MODE(RING, SIZE_MAX, .eager = 1000, .has_sinks = true),
     MODE(RING, 3 * RING, .eager = RCX_SHM_SHORT),
     MODE(RING, SIZE_MAX, .may_hold = true),
-    MODE(RING_LEAST, 3 * RING, .never_sleeps = true, .may_hold = true)};
+    MODE(RING_LEAST, 3 * RING, .never_sleeps = true, .may_hold = true),
+    MODE(RING, SIZE_MAX, .searches_ways = true, .has_sinks = true),
+    MODE(RING, RING / 4, .searches_ways = true, .may_hold = true)};
 const struct mode in_parts = MODE(RING, SIZE_MAX, .has_sinks = false);
 const struct mode in_place = MODE(RING, RING / 4 + 1, .has_sinks = false);
 const struct mode sink_in_place = MODE(RING, RING / 4 + 1, .has_sinks = true);
@@ -78,6 +81,7 @@ static void open_rank(struct rank *r, const struct mode *mode)
         .reach = reach,
         .wake = wake};
     rcx_shm_settings_limit(&r->lane.settings);
+    rcx_way_open(&r->lane, mode->searches_ways, mode->eager);
     r->lane.any_end = &r->lane.any;
     r->lane.cico = (struct rcx_cico){.at = r->cico, .bytes = CICO};
     bytes = rcx_shm_fifo_bytes(&r->lane);

@@ -30,10 +30,11 @@ struct mode {
     size_t ring, cma_from;
     size_t eager; /* longest eager message; 0: a chunk */
     bool never_sleeps;
-    bool has_sinks; /* receives have a sink, and most sinks are ready */
-    bool may_hold;  /* most receives allow that their data is held */
+    bool has_sinks;     /* receives have a sink, and most sinks are ready */
+    bool may_hold;      /* most receives allow that their data is held */
+    bool searches_ways; /* long messages take one way or the other */
 };
-enum { MODES = 10 };
+enum { MODES = 12 };
 extern const struct mode modes[MODES], in_parts, in_place, sink_in_place,
     holding;
 

@@ -24,8 +24,8 @@ static void pass_on(size_t bytes, size_t room, int when)
     if (!is_posted)
         msg_recv(1, 0, &r, 5, room);
     if (when == AWAITED)
-        require(msg_expect(1, 0, &r, &polls) ||
-                bytes > ranks[0].lane.settings.eager);
+        require(msg_expect(1, 0, &r, &polls) || bytes > ranks[0].lane.eager ||
+                ranks[0].lane.searches_ways);
     go_on();
     msg_check(&r, bytes + 3, bytes);
     require_ok(s.m.status);

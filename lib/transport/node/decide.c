@@ -198,6 +198,12 @@ bool rcx_decide_cma_pays(const struct rcx_decide_facts *f)
     return f->has_cma && cma_bytes(f, ring_bytes(f)) <= SEGMENT;
 }
 
+bool rcx_decide_may_search(const struct rcx_decide_facts *f,
+                           const struct rcx_shm_settings *set)
+{
+    return f->has_cma && !set->cma && !shares_cores(f);
+}
+
 /* ---- All ----------------------------------------------------------------- */
 
 /* Spinning for as long as a turn takes loses at most as much again. */

@@ -25,6 +25,12 @@ void rcx_decide(const struct rcx_decide_facts *facts,
                 const struct rcx_shm_settings *set,
                 struct rcx_shm_settings *settings_p);
 
+/* Whether ranks search for the way of long messages while they run (way.h):
+ * unless a user has set it, or ranks share cores, where a message also takes as
+ * long as others run. */
+bool rcx_decide_may_search(const struct rcx_decide_facts *facts,
+                           const struct rcx_shm_settings *set);
+
 /* Whether a message of the longest usual segment takes less time if the kernel
  * reads it than if it is copied twice. */
 bool rcx_decide_cma_pays(const struct rcx_decide_facts *facts);

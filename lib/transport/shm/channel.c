@@ -10,6 +10,7 @@
 #include "transport/shm/hold.h"
 #include "transport/shm/mapped.h"
 #include "transport/shm/rndv.h"
+#include "transport/shm/way.h"
 
 struct rcx_unexpected {
     struct rcx_unexpected *next;
@@ -53,6 +54,8 @@ void rcx_shm_channel_close(struct rcx_shm_channel *p)
         p->unexpected = e->next;
         rcx_heap_free(p->lane->heap, e);
     }
+    if (p->ways)
+        rcx_heap_free(p->lane->heap, p->ways);
     rcx_mapping_close_all(p);
 }
 
@@ -61,6 +64,7 @@ static inline bool is_eager(const struct rcx_shm_channel *p, const void *buffer,
                             size_t bytes)
 {
     return bytes <= rcx_shm_eager_most(p) &&
+           !(bytes >= RCX_WAY_LEAST && rcx_way_is_read(p, bytes)) &&
            !rcx_region_of(p->lane, buffer, bytes);
 }
 
@@ -147,6 +151,17 @@ bool rcx_shm_is_flushed(const struct rcx_shm_channel *p)
 
 /* ---- Receiving ----------------------------------------------------------- */
 
+/* When a long message began to take this rank's time and its sender's, in
+ * ticks. */
+static inline uint64_t begun_at(const struct rcx_shm_channel *p,
+                                const struct rcx_shm_header *a)
+{
+    const uint64_t now =
+        a->kind == RCX_SLOT_CICO ? 0 : rcx_way_clock(p, a->bytes);
+
+    return now > 0 ? now - a->spent : 0;
+}
+
 static rcx_status_t deliver(struct rcx_shm_channel *p, struct rcx_message *m,
                             const struct rcx_shm_header *a)
 {
@@ -158,12 +173,16 @@ static rcx_status_t deliver(struct rcx_shm_channel *p, struct rcx_message *m,
     if (!a->data) /* the peer's copy cannot be mapped */
         return RCX_ERR_TRANSPORT;
     rcx_shm_msg(m)->at = rcx_shm_msg(m)->taken = 0;
+    rcx_shm_msg(m)->begun_at = begun_at(p, a);
+    rcx_shm_msg(m)->is_request = false;
     rcx_message_offer_to_sink(m);
     if (a->bytes > a->part)
         rcx_rndv_recv_start(p, m, a);
     rcx_message_store(m, a->data, a->part);
-    return rcx_shm_msg(m)->at < m->bytes ? RCX_IN_PROGRESS
-                                         : rcx_message_recv_status(m);
+    if (rcx_shm_msg(m)->at < m->bytes)
+        return RCX_IN_PROGRESS;
+    rcx_way_note_message(p, m);
+    return rcx_message_recv_status(m);
 }
 
 static struct rcx_message **find(struct rcx_message **link, uint64_t tag)

@@ -61,6 +61,8 @@ struct rcx_shm_fifo {
     /* written by the receiver: slots and bytes that it has returned */
     _Alignas(RCX_LINE) _Atomic uint64_t slots_taken;
     _Atomic uint64_t taken;
+    _Atomic uint32_t wrong_guesses; /* classes of long messages that take the
+                                       other way, one bit each: way.h */
     /* written by the sender: copies of the receiver that it has read; and the
      * number of its first long message after one that was cancelled */
     _Alignas(RCX_LINE) _Atomic uint64_t cico_read;
@@ -84,9 +86,11 @@ struct rcx_shm_lane {
     struct rcx_transport *transport;
     struct rcx_heap *heap;
     struct rcx_shm_settings settings;
+    size_t eager; /* longest message that is sent whole at once */
     struct rcx_addr_map regions; /* of this rank, that peers may map */
     struct rcx_region *gone;     /* withdrawn, and not all peers know */
     int ranks;
+    bool searches_ways; /* of long messages: way.h */
     struct rcx_cico cico;
     struct rcx_message *any, **any_end; /* receives from any source */
     uint64_t posts;                     /* number of receives so far */
@@ -103,6 +107,7 @@ struct rcx_shm_lane {
 struct rcx_shm_message {
     bool may_go_on;  /* the receiver of a long one has posted a buffer */
     bool tells_tag;  /* a receive by mask */
+    bool is_request; /* of a long one: it was a request to send */
     uint8_t held_in; /* enum rcx_shm_hold */
     struct rcx_shm_channel *channel; /* that it waits in; NULL: none */
     char *buffer;
@@ -111,8 +116,9 @@ struct rcx_shm_message {
     size_t taken;       /* bytes that the sink has */
     uint64_t key, mask; /* matches tags that agree where mask has ones */
     union {
-        uint64_t order;   /* among all receives */
-        uint64_t held_at; /* of held data: its position in the ring, or how
+        uint64_t order;    /* among all receives */
+        uint64_t begun_at; /* of a long one, in ticks; 0: it is not timed */
+        uint64_t held_at;  /* of held data: its position in the ring, or how
                              many copies have been taken before it */
     };
     uint64_t address; /* where to read it, in the sender; 0: it is sent */
@@ -127,6 +133,7 @@ static inline struct rcx_shm_message *rcx_shm_msg(const struct rcx_message *m)
 }
 
 struct rcx_unexpected;
+struct rcx_way_searches;
 
 /* One side of a ring of bytes. */
 struct rcx_ring {
@@ -165,8 +172,9 @@ struct rcx_shm_channel {
     struct rcx_message *streaming; /* long sends in progress */
     struct rcx_message *begun;     /* long receives in progress */
     unsigned answers_due; /* long messages whose sender waits for an answer */
-    struct rcx_addr_map mappings; /* of the peer's regions */
-    uint64_t number;              /* of long sends */
+    struct rcx_way_searches *ways; /* of received messages; NULL: none yet */
+    struct rcx_addr_map mappings;  /* of the peer's regions */
+    uint64_t number;               /* of long sends */
     uint64_t cico_sent; /* copies for the peer in this rank's buffer so far, */
     uint64_t cico_marks[RCX_CICO_PARTS]; /* and up to the last in each part */
     struct rcx_shm_channel *next_reader;

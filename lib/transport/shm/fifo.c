@@ -6,10 +6,16 @@
 
 #include "transport/shm/cico.h"
 #include "transport/shm/hold.h"
+#include "transport/shm/way.h"
 
 /* UNIT: allocation unit of the ring. FETCHED_AHEAD: parts closer together than
- * this are taken for a descending stream, and prefetched. */
-enum { UNIT = 4 * RCX_LINE, FETCHED_AHEAD = 4 << 10 };
+ * this are taken for a descending stream, and prefetched. SPENT_AT: in a slot, what the sender's copy
+ * took. */
+enum {
+    UNIT = 4 * RCX_LINE,
+    FETCHED_AHEAD = 4 << 10,
+    SPENT_AT = sizeof(struct rcx_rndv_header)
+};
 
 size_t rcx_shm_fifo_bytes(const struct rcx_shm_lane *lane)
 {
@@ -95,10 +101,16 @@ bool rcx_shm_put(struct rcx_shm_channel *p, uint64_t tag,
 {
     struct rcx_shm_slot *slot = rcx_shm_next_slot(p);
     unsigned char *place = slot ? reserve(p, part) : NULL;
+    uint64_t spent;
 
     if (!place)
         return false;
+    spent = rcx_way_clock(p, part);
     memcpy(place, buffer, part);
+    if (spent) {
+        spent = rcx_ticks() - spent;
+        memcpy(slot->data + SPENT_AT, &spent, sizeof spent);
+    }
     if (beginning)
         memcpy(slot->data, beginning, sizeof *beginning);
     rcx_shm_publish(p, slot, tag, kind, part);
@@ -143,6 +155,8 @@ struct rcx_shm_header rcx_shm_peek(struct rcx_shm_channel *p)
 
     if (is_in_ring(a.kind))
         a.data = place_of(&p->ring_in, part);
+    if (rcx_way_clock(p, part))
+        memcpy(&a.spent, slot->data + SPENT_AT, sizeof a.spent);
     if (a.kind == RCX_SLOT_CICO) {
         uint64_t at;
 

@@ -48,6 +48,7 @@ struct rcx_shm_header {
     size_t bytes; /* of the message */
     uint64_t number;
     uint64_t address;
+    uint64_t spent; /* ticks, by the sender's copy of a long part */
     const unsigned char *data;
 };
 
@@ -102,7 +103,7 @@ static inline void rcx_shm_publish(struct rcx_shm_channel *p,
 /* Longer messages are long messages. A message that fits a slot never is. */
 static inline size_t rcx_shm_eager_most(const struct rcx_shm_channel *p)
 {
-    return p->lane->settings.eager;
+    return p->lane->eager;
 }
 
 /* Two copies that overlap in the middle: no loop, no call. */

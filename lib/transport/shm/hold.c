@@ -6,6 +6,7 @@
 #include "transport/shm/hold.h"
 
 #include "transport/shm/cico.h"
+#include "transport/shm/way.h"
 
 enum { MAPPED_POLLS = 64 };
 
@@ -62,6 +63,8 @@ bool rcx_shm_hold(struct rcx_shm_channel *p, struct rcx_message *m,
         return false;
     rcx_shm_msg(m)->held_at = is_copy ? p->cico_taken : p->ring_in.at;
     set_held(p, m, a, is_copy ? RCX_HELD_CICO : RCX_HELD_RING, a->data);
+    if (a->spent) /* reading it will take about as long as writing it */
+        rcx_way_note(p, a->bytes, RCX_WAY_RING, 2 * a->spent);
     return true;
 }
 

@@ -5,6 +5,7 @@
 #include "transport/shm/rndv.h"
 
 #include "transport/shm/mapped.h"
+#include "transport/shm/way.h"
 
 #include <sys/uio.h>
 
@@ -16,7 +17,7 @@ enum { PIECE = 256 << 10 };
 /* Of a long message, which is longer. */
 static size_t first_part(const struct rcx_shm_lane *lane)
 {
-    return lane->settings.eager - lane->settings.eager % RCX_PART_BYTES;
+    return lane->eager - lane->eager % RCX_PART_BYTES;
 }
 
 /* Send the first part or a request to send. */
@@ -28,8 +29,7 @@ bool rcx_rndv_send_start(struct rcx_shm_channel *p, struct rcx_message *m)
         .address = (uintptr_t)rcx_shm_msg(m)->buffer};
     struct rcx_region *region =
         rcx_region_of(p->lane, rcx_shm_msg(m)->buffer, rcx_shm_msg(m)->room);
-    const bool is_read =
-        region || rcx_shm_msg(m)->room >= p->lane->settings.cma;
+    const bool is_read = region || rcx_way_is_read(p, rcx_shm_msg(m)->room);
     const size_t part = is_read ? 0 : first_part(p->lane);
     bool has_begun = !region || rcx_region_announce(p, region);
 
@@ -123,6 +123,7 @@ void rcx_rndv_recv_start(struct rcx_shm_channel *p, struct rcx_message *m,
     rcx_shm_msg(m)->key = a->number;
     rcx_shm_msg(m)->channel = p;
     rcx_shm_msg(m)->address = a->address;
+    rcx_shm_msg(m)->is_request = a->kind == RCX_SLOT_RTS;
     m->next = p->begun;
     p->begun = m;
     rcx_shm_msg(m)->may_go_on =
@@ -146,6 +147,7 @@ void rcx_rndv_recv_part(struct rcx_shm_channel *p,
     if (a->kind == RCX_SLOT_REST && rcx_shm_msg(m)->at < m->bytes)
         return;
     *link = m->next;
+    rcx_way_note_message(p, m);
     rcx_shm_complete(p, m,
                      a->kind == RCX_SLOT_VOID ? RCX_ERR_COMM_FAILED
                                               : rcx_message_recv_status(m));
@@ -180,6 +182,7 @@ static bool read_piece(const struct rcx_shm_channel *p, struct rcx_message *m,
 
     if (!mapped)
         return read_by_kernel(p, m, piece);
+    rcx_shm_msg(m)->begun_at = 0; /* another way */
     rcx_message_copy(m, mapped, piece);
     return !rcx_shm_may_have_changed(p, rcx_shm_msg(m)->key);
 }
@@ -225,6 +228,7 @@ unsigned rcx_rndv_recv_progress(struct rcx_shm_channel *p)
         }
         if (rcx_shm_msg(m)->address && rcx_shm_msg(m)->may_go_on) {
             *link = m->next;
+            rcx_way_note_message(p, m);
             rcx_shm_complete(p, m, rcx_message_recv_status(m));
         } else {
             link = &m->next;

@@ -10,6 +10,7 @@
 
 #include "core/iface/peer.h"
 #include "transport/shm/cico.h"
+#include "transport/shm/way.h"
 #include "transport/ucp/worker.h"
 
 enum { AHEAD = 1 << 20 };
@@ -111,6 +112,7 @@ static ucs_status_t make_segment(struct ucp *u, const struct rcx_node *node,
 
     lane->plain_key_bytes = rcx_ucp_plain_key_bytes(u);
     rcx_decide(&facts, set, &lane->base.settings);
+    rcx_way_open(&lane->base, rcx_decide_may_search(&facts, set), set->eager);
     u->base.turn_polls = lane->base.settings.polls;
     u->base.stream_bytes = lane->base.settings.stream;
     if (lane->base.settings.cico != SIZE_MAX)

@@ -4,16 +4,25 @@
  */
 #include "transport/shm/fifo.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "transport/shm/cico.h"
 #include "transport/shm/hold.h"
 #include "transport/shm/way.h"
 
+#ifndef MADV_POPULATE_WRITE /* Linux 5.14 */
+#define MADV_POPULATE_WRITE 23
+#endif
+
 /* UNIT: allocation unit of the ring. FETCHED_AHEAD: parts closer together than
- * this are taken for a descending stream, and prefetched. SPENT_AT: in a slot, what the sender's copy
+ * this are taken for a descending stream, and prefetched. POPULATED_LEAST:
+ * bytes that are populated at once. SPENT_AT: in a slot, what the sender's copy
  * took. */
 enum {
     UNIT = 4 * RCX_LINE,
     FETCHED_AHEAD = 4 << 10,
+    POPULATED_LEAST = 16 << 10,
     SPENT_AT = sizeof(struct rcx_rndv_header)
 };
 
@@ -71,6 +80,36 @@ static unsigned char *place_of(const struct rcx_ring *r, size_t bytes)
     return r->bytes + r->size - at - in_units(bytes);
 }
 
+/*
+ * Map what the next parts of the first lap use, so that they do not fault page
+ * by page: as much again as has been used, so a rank that sends little maps
+ * little. An older kernel refuses, and the pages fault as they are used.
+ */
+__attribute__((noinline)) static void populate(struct rcx_ring *r, uint64_t end)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
+    const uintptr_t behind = (uintptr_t)r->bytes + r->size;
+    size_t bytes = POPULATED_LEAST;
+    uintptr_t from, to;
+
+    while (bytes <= r->populated || bytes < end)
+        bytes *= 2;
+    if (bytes > r->size)
+        bytes = r->size;
+    from = (behind - bytes) & ~page;
+    to = (behind - r->populated + page) & ~page;
+    madvise((void *)from, to - from, MADV_POPULATE_WRITE);
+    r->populated = bytes;
+}
+
+/* This side comes to that position. */
+static inline void reach(struct rcx_ring *r, uint64_t end)
+{
+    r->at = end;
+    if (__builtin_expect(end > r->populated && r->populated < r->size, 0))
+        populate(r, end);
+}
+
 /* Reserve room for a part. NULL: none yet. */
 static unsigned char *reserve(struct rcx_shm_channel *p, size_t bytes)
 {
@@ -83,7 +122,7 @@ static unsigned char *reserve(struct rcx_shm_channel *p, size_t bytes)
         if (end > r->known)
             return NULL;
     }
-    r->at = end;
+    reach(r, end);
     return place;
 }
 
@@ -205,6 +244,6 @@ void rcx_shm_free_bytes(struct rcx_shm_channel *p,
         rcx_cico_note_read(p);
     if (!is_in_ring(a->kind))
         return;
-    p->ring_in.at = end_of(&p->ring_in, a->part);
+    reach(&p->ring_in, end_of(&p->ring_in, a->part));
     rcx_shm_return_bytes(p);
 }

@@ -97,6 +97,12 @@ fi
 if [ $status -eq 77 ] && [ "${launcher[0]##*/}" = with_slurm ]; then
     skip "$(sed -n 's/.*skipped: //p' "$scratch/err")"
 fi
+# Open MPI 5.0 fails if another library of the process has initialized PMIx.
+if [ "${launcher[0]##*/}" = mpirun ] && [[ $* == *"neighbour_mpi rcx "* ]] \
+    && "$mpirun" --version | grep -q ' 5\.0\.' && grep -q 'Returned "Not found"' "$scratch/err"; then
+    echo "not ok 1 - $what # TODO Open MPI 5.0: MPI_Init() fails after PMIx_Init()"
+    exit 0
+fi
 [ $status -ne 124 ] || echo "# did not end in ${JOB_SECONDS:-120} seconds"
 echo "# exit status $status"
 sed 's/^/# stdout: /' "$scratch/out" | head -40

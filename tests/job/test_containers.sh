@@ -17,7 +17,7 @@ unset "${!PMIX_@}" "${!PMI_@}" "${!SLURM_@}" "${!OMPI_@}"
 
 if [ "$(id -u)" -ne 0 ] || ! unshare --uts --ipc --mount --pid --fork true 2>"$err"; then
     echo "1..0 # SKIP needs root, and namespaces of its own"
-    exit 77
+    exit 0
 fi
 
 readonly RANKS=3

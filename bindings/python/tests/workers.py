@@ -164,9 +164,9 @@ def got(_comm, *args, **kwargs):
     return args, kwargs
 
 
-def forget(_session):
+def forget(dask_worker):
     """Keep this worker's sessions from their end."""
-    distributed.get_worker().kept = dict(rcx.dask._sessions)
+    dask_worker.kept = dict(rcx.dask._sessions)
     rcx.dask._sessions.clear()
 
 
@@ -190,7 +190,7 @@ def given():
             assert "timeout=" in str(raised(ValueError, rcx.dask.Comms, client, **wrong))
         comms = rcx.dask.Comms(client, start_timeout=3)
         comms.init()
-        client.run(forget, comms.session, workers=comms.workers[1:])
+        client.run(forget, workers=comms.workers[1:])
         raised(rcx.DeadlineError, comms.destroy)  # one worker does not come to its end
     print("given done")
 

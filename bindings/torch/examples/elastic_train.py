@@ -25,6 +25,8 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 SAMPLES, BATCH, STEPS, WAIT = 960, 96, 100, 20
 LIMIT, ENTER_LIMIT = timedelta(seconds=60), timedelta(seconds=10)
+# Debian's PyTorch 2 has no libuv.
+STORE = {} if torch.__version__ < "2.1" else {"use_libuv": False}
 
 
 class Training:
@@ -162,7 +164,7 @@ def work(store, workers, kills):
 
 def agent(workers):
     """Start the workers, and a new one for each that is killed. Return the exit status."""
-    store = dist.TCPStore("localhost", 0, None, True, LIMIT, wait_for_workers=False)
+    store = dist.TCPStore("localhost", 0, None, True, LIMIT, wait_for_workers=False, **STORE)
     environment = {"OMP_NUM_THREADS": "1", **os.environ, "ELASTIC_STORE": str(store.port)}
     running, started, missing = {}, 0, workers
     while missing or running:
@@ -186,7 +188,8 @@ def main(workers, *kills):
     if "ELASTIC_STORE" not in os.environ:
         sys.exit(agent(workers))
     torch.set_num_threads(1)
-    store = dist.TCPStore("localhost", int(os.environ["ELASTIC_STORE"]), None, False, LIMIT)
+    store = dist.TCPStore("localhost", int(os.environ["ELASTIC_STORE"]), None, False, LIMIT,
+                          **STORE)
     work(store, workers, kills)
 
 

@@ -222,6 +222,34 @@ static void long_yields_far_apart_are_no_contention(void **state)
     join_and_close(&c, &job);
 }
 
+static bool need_cores(struct rcx_transport *t)
+{
+    (void)t;
+    return true;
+}
+
+/* A rank that copies a long message for another one takes as long as a program
+ * that computes, but only until it waits itself. */
+static void long_yields_to_other_ranks_are_no_contention(void **state)
+{
+    struct rcx_transport_ops ops;
+    struct calls c;
+    struct job job;
+
+    (void)state;
+    begin_to_wait(&job, &c, true);
+    true_ops = job.contexts[0]->transport->ops;
+    ops = *true_ops;
+    ops.cores_needed = need_cores;
+    job.contexts[0]->transport->ops = &ops;
+    yields_are_long = true;
+    for (unsigned level = 0; level < 4; level++)
+        assert_true(contended_until_after_yield(&c, level, 0) <= rcx_ticks());
+    job.contexts[0]->transport->ops = true_ops;
+    yields_are_long = false;
+    join_and_close(&c, &job);
+}
+
 static void a_rank_with_its_own_core_does_not_sleep(void **state)
 {
     struct calls c;
@@ -370,6 +398,7 @@ int main(void)
         cmocka_unit_test(a_rank_sleeps_after_long_yields_and_then_yields_again),
         cmocka_unit_test(a_loop_of_tests_sleeps_after_long_yields),
         cmocka_unit_test(long_yields_far_apart_are_no_contention),
+        cmocka_unit_test(long_yields_to_other_ranks_are_no_contention),
         cmocka_unit_test(a_rank_with_its_own_core_does_not_sleep),
         cmocka_unit_test(loops_of_tests_yield_as_a_wait_does),
         cmocka_unit_test(loops_of_short_waits_release_the_core),

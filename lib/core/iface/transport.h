@@ -309,10 +309,12 @@ struct rcx_transport_ops {
     void (*wake)(struct rcx_transport *t);
 
     /* If ranks outnumber cores: this rank has released its core, or has it
-     * again; and whether all peers whose messages it waits for run now, so that
-     * a message may arrive soon. NULL: not known. */
+     * again; whether all peers whose messages it waits for run now, so that a
+     * message may arrive soon; and whether other ranks of the node need all
+     * cores, as far as this one knows them. NULL: not known. */
     void (*core_released)(struct rcx_transport *t, bool rests);
     bool (*peers_run)(struct rcx_transport *t);
+    bool (*cores_needed)(struct rcx_transport *t);
 
     /* Memory that peers read where it is when it is sent: new, or the caller's
      * if at is not NULL. NULL: not possible. No message from it may be in

@@ -102,6 +102,7 @@ bool rcx_ucp_lane_arm(struct ucp *u);
 /* As in struct rcx_transport_ops. */
 void rcx_ucp_lane_core_released(struct rcx_transport *t, bool rests);
 bool rcx_ucp_lane_peers_run(struct rcx_transport *t);
+bool rcx_ucp_lane_cores_needed(struct rcx_transport *t);
 bool rcx_ucp_lane_probe(struct ucp *u, int peer, uint64_t tag, uint64_t mask,
                         struct rcx_arrival *found_p);
 void rcx_ucp_lane_drop_unexpected(struct ucp *u, uint64_t tag, uint64_t mask);

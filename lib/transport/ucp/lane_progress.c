@@ -290,6 +290,17 @@ bool rcx_ucp_lane_peers_run(struct rcx_transport *t)
     return true;
 }
 
+/* A rank that computes needs a core, whether it has one or waits for it. */
+bool rcx_ucp_lane_cores_needed(struct rcx_transport *t)
+{
+    const struct rcx_ucp_lane *lane = &((struct ucp *)t)->lane;
+    int needed = 0;
+
+    for (int i = 0; i < lane->neighbour_count; i++)
+        needed += !off_core(lane->neighbours[i]);
+    return needed >= lane->cores;
+}
+
 /* What is in a lane stays there when its sender ends. */
 enum rcx_process_state rcx_ucp_process_state(struct rcx_transport *t, int peer,
                                              bool was_absent)

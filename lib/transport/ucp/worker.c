@@ -591,7 +591,7 @@ const struct rcx_transport_ops rcx_transport_ucp = {
     .name = "ucp", .version = rcx_ucp_version, .open = open, .address = address, .flush = flush, .close = close_all,
     .send = post_send, .send_shared = rcx_ucp_send_shared, .recv = post_recv, .recv_masked = post_masked, .expect = expect, .release = release, .reach = rcx_ucp_find_way, .way = rcx_ucp_way,
     .progress = progress, .cancel = cancel, .withdraw = withdraw, .cancels_sends = true, .probe = rcx_ucp_probe, .drop_unexpected = drop_unexpected, .process_state = rcx_ucp_process_state,
-    .send_ctrl = rcx_ucp_send_ctrl, .event_fd = event_fd, .arm = arm, .wake = wake, .core_released = rcx_ucp_lane_core_released, .peers_run = rcx_ucp_lane_peers_run,
+    .send_ctrl = rcx_ucp_send_ctrl, .event_fd = event_fd, .arm = arm, .wake = wake, .core_released = rcx_ucp_lane_core_released, .peers_run = rcx_ucp_lane_peers_run, .cores_needed = rcx_ucp_lane_cores_needed,
     .get_memory = rcx_ucp_get_memory, .put_memory = rcx_ucp_put_memory, .memory_key = rcx_ucp_memory_key, .reach_memory = rcx_ucp_reach_memory,
 };
 /* clang-format on */

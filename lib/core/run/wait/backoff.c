@@ -56,11 +56,17 @@ static void backoff_sleep(struct rcx_context *context, uint64_t waited_ns)
     rcx_guard_return(context->guard);
 }
 
-/* How long sleeping is better than yielding, if at all. */
-static void note_contention(struct rcx_progress *p, uint64_t before,
-                            uint64_t took)
+static bool is_recent(const struct rcx_progress *p, uint64_t now)
 {
-    const bool again = before < p->contended_until + RECENT_TICKS &&
+    return now < p->contended_until + RECENT_TICKS;
+}
+
+/* How long sleeping is better than yielding, if at all. Not if a rank of this
+ * job had the core: it gives it back when it waits. */
+static void note_contention(struct rcx_progress *p, uint64_t before,
+                            uint64_t took, bool was_rank)
+{
+    const bool again = is_recent(p, before) && !was_rank &&
                        p->yields - p->long_yield < FEW_YIELDS;
 
     p->long_yield = p->yields;
@@ -77,14 +83,18 @@ static bool is_contended(const struct rcx_progress *p, uint64_t now)
     return p->is_oversubscribed && now < p->contended_until;
 }
 
-static void yield_core(struct rcx_progress *p, uint64_t before)
+static void yield_core(struct rcx_context *context, uint64_t before)
 {
+    struct rcx_progress *p = &context->progress;
+    struct rcx_transport *t = context->transport;
+    const bool is_for_rank =
+        is_recent(p, before) && t->ops->cores_needed && t->ops->cores_needed(t);
     int64_t took;
 
     sched_yield();
     took = (int64_t)(rcx_ticks() - before); /* two cores' clocks may differ */
     if (took > RCX_IDLE_TICKS)
-        note_contention(p, before, (uint64_t)took);
+        note_contention(p, before, (uint64_t)took, is_for_rank);
     if (p->is_oversubscribed)
         check_core_exclusive(p);
 }
@@ -125,7 +135,7 @@ static bool release_core(struct rcx_context *context,
     if (is_contended(p, before) || waited_ns > SLEEP_AFTER_NS)
         backoff_sleep(context, waited_ns);
     else
-        yield_core(p, before);
+        yield_core(context, before);
     if (tells)
         t->ops->core_released(t, false);
     return rcx_ticks() - before > RCX_IDLE_TICKS;
@@ -174,6 +184,6 @@ int rcx_back_off_test(struct rcx_context *context, bool found)
     if (is_contended(p, now))
         backoff_sleep(context, 0);
     else
-        yield_core(p, now);
+        yield_core(context, now);
     return 0;
 }

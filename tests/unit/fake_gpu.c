@@ -28,8 +28,9 @@ int cuPointerGetAttribute(void *data, int attribute, unsigned long long at)
 #else
 enum { CPU = 5, GPU = 6 };
 
-int hsa_amd_pointer_info(const void *at, void *info, void *allocate,
-                         uint32_t *agents, void *accessible)
+struct rcx_hsa_info;
+int hsa_amd_pointer_info(const void *at, struct rcx_hsa_info *info,
+                         void *allocate, uint32_t *agents, void *accessible)
 {
     const char *p = at;
     const uint32_t type = p >= fake_begin && p < fake_end; /* allocated */

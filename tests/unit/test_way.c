@@ -8,6 +8,9 @@
 #include "transport/shm/fifo.h"
 #include "transport/shm/way.h"
 
+/* ONCE: messages until a first comparison has ended. */
+enum { LAP = 16, ONCE = 2 * LAP + RCX_WAY_FIRST + 2 * RCX_WAY_TRIES };
+
 /* A machine: what a message takes by each way. */
 struct machine {
     uint64_t ticks[RCX_WAYS];
@@ -47,8 +50,8 @@ static void the_faster_way_is_found_from_each_guess(void **state)
         enum rcx_way way = guess;
 
         m.ticks[better] = 6000;
-        rcx_way_search_begin(&s, guess);
-        send_some(&s, &m, &way, RCX_WAY_FIRST + 2 * RCX_WAY_TRIES);
+        rcx_way_search_begin(&s, guess, LAP);
+        send_some(&s, &m, &way, ONCE);
         assert_int_equal(way, better);
         assert_int_equal(s.way, better);
     }
@@ -63,7 +66,7 @@ static void equal_ways_do_not_alternate(void **state)
     int by_ring;
 
     (void)state;
-    rcx_way_search_begin(&s, way);
+    rcx_way_search_begin(&s, way, LAP);
     send_some(&s, &m, &way, 2 * RCX_WAY_RARELY);
     by_ring = send_some(&s, &m, &way, 100 * RCX_WAY_RARELY);
     assert_in_range(100 * RCX_WAY_RARELY - by_ring, 99 * RCX_WAY_TRIES,
@@ -79,7 +82,7 @@ static void late_messages_are_no_reason(void **state)
     int by_ring;
 
     (void)state;
-    rcx_way_search_begin(&s, way);
+    rcx_way_search_begin(&s, way, LAP);
     by_ring = send_some(&s, &m, &way, 50 * RCX_WAY_RARELY);
     assert_int_equal(s.way, RCX_WAY_RING);
     assert_in_range(by_ring, 49 * RCX_WAY_RARELY, 50 * RCX_WAY_RARELY);
@@ -96,14 +99,14 @@ static void a_change_of_the_machine_is_seen_soon(void **state)
     enum rcx_way way = RCX_WAY_RING;
 
     (void)state;
-    rcx_way_search_begin(&s, way);
+    rcx_way_search_begin(&s, way, LAP);
     send_some(&s, &near, &way, 10 * RCX_WAY_RARELY + 100);
     assert_int_equal(s.way, RCX_WAY_RING);
-    send_some(&s, &far, &way, RCX_WAY_RARELY / 8 + 2 * RCX_WAY_TRIES);
+    send_some(&s, &far, &way, RCX_WAY_RARELY / 8 + ONCE);
     assert_int_equal(s.way, RCX_WAY_KERNEL);
     send_some(&s, &far, &way, 10 * RCX_WAY_RARELY);
     assert_int_equal(s.way, RCX_WAY_KERNEL);
-    send_some(&s, &near, &way, RCX_WAY_RARELY / 8 + 2 * RCX_WAY_TRIES);
+    send_some(&s, &near, &way, RCX_WAY_RARELY + ONCE);
     assert_int_equal(s.way, RCX_WAY_RING);
 }
 
@@ -117,7 +120,7 @@ static void times_without_order_cost_little(void **state)
     int by_kernel = 0;
 
     (void)state;
-    rcx_way_search_begin(&s, way);
+    rcx_way_search_begin(&s, way, LAP);
     for (int i = 0; i < 20000; i++) {
         const uint64_t ticks = 1000 << rcx_random(&random) % 10;
 
@@ -136,8 +139,8 @@ static void a_message_may_take_an_hour(void **state)
     enum rcx_way way = RCX_WAY_RING;
 
     (void)state;
-    rcx_way_search_begin(&s, way);
-    send_some(&s, &m, &way, RCX_WAY_FIRST + 2 * RCX_WAY_TRIES);
+    rcx_way_search_begin(&s, way, LAP);
+    send_some(&s, &m, &way, ONCE);
     assert_int_equal(s.way, RCX_WAY_KERNEL);
 }
 
@@ -169,7 +172,7 @@ static void the_sender_follows(void **state)
 
     (void)state;
     ranks_open(&searching);
-    for (int i = 0; i < RCX_WAY_FIRST; i++) {
+    for (size_t i = 0; i < searching.ring / bytes + RCX_WAY_FIRST; i++) {
         assert_int_equal(wrong_guesses(), 0);
         exchange(0, 1, bytes);
     }
@@ -203,7 +206,9 @@ static void a_read_that_is_refused_counts_as_one(void **state)
     (void)state;
     ranks_open(&searching);
     channel_of(1, 0)->pid = 1 << 30; /* no such process */
-    for (int i = 0; i < RCX_WAY_FIRST + 2 * RCX_WAY_TRIES; i++)
+    for (size_t i = 0;
+         i < searching.ring / RCX_WAY_LEAST + RCX_WAY_FIRST + 2 * RCX_WAY_TRIES;
+         i++)
         exchange(0, 1, RCX_WAY_LEAST);
     assert_int_equal(channel_of(1, 0)->ways->of[0].tried[RCX_WAY_KERNEL],
                      RCX_WAY_TRIES);

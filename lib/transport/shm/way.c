@@ -4,9 +4,10 @@
  *
  * A comparison lets TRIES messages take the other way, and TRIES this one. The
  * other way becomes the way if its median is shorter by an eighth at least: so
- * two ways that are equal do not alternate. Comparisons become rarer while
- * nothing changes, down to one in RARELY messages: ten messages, of which five
- * may be slow. If STRANGE messages in a row took much more or much less time
+ * two ways that are equal do not alternate. A ring that has not been used is in
+ * no cache, or not mapped yet, so the messages of a first lap are not counted.
+ * Comparisons become rarer while nothing changes, down to one in RARELY
+ * messages. If STRANGE messages in a row took much more or much less time
  * than in the last comparison, something has changed, as cores that have become
  * far from each other, and the next comparison comes at once; but not within an
  * eighth of the usual distance, for programs whose messages all differ.
@@ -18,10 +19,13 @@
 
 enum { STRANGE = 8 };
 
-void rcx_way_search_begin(struct rcx_way_search *s, enum rcx_way guess)
+void rcx_way_search_begin(struct rcx_way_search *s, enum rcx_way guess,
+                          uint16_t lap)
 {
-    *s = (struct rcx_way_search){
-        .way = guess, .left = RCX_WAY_FIRST, .interval = RCX_WAY_SOON / 2};
+    *s = (struct rcx_way_search){.way = guess,
+                                 .left = lap + RCX_WAY_FIRST,
+                                 .interval = RCX_WAY_SOON / 2,
+                                 .lap = lap};
 }
 
 static int order_of(const void *a, const void *b)
@@ -40,6 +44,7 @@ static uint32_t median(uint32_t *took)
 static void begin_to_compare(struct rcx_way_search *s)
 {
     s->compares = true;
+    s->cold = s->way == RCX_WAY_RING ? 0 : s->lap;
     memset(s->tried, 0, sizeof s->tried);
 }
 
@@ -63,7 +68,9 @@ static void decide(struct rcx_way_search *s)
 
 static void compare(struct rcx_way_search *s, enum rcx_way way, uint32_t ticks)
 {
-    if (s->tried[way] < RCX_WAY_TRIES)
+    if (way == RCX_WAY_RING && s->cold > 0)
+        s->cold--;
+    else if (s->tried[way] < RCX_WAY_TRIES)
         s->took[way][s->tried[way]++] = ticks;
     if (s->tried[RCX_WAY_RING] == RCX_WAY_TRIES &&
         s->tried[RCX_WAY_KERNEL] == RCX_WAY_TRIES)
@@ -79,7 +86,7 @@ static bool is_strange(const struct rcx_way_search *s, uint32_t ticks)
 
 static void watch(struct rcx_way_search *s, uint32_t ticks)
 {
-    const bool may_be_early = s->interval - s->left >= s->interval / 8;
+    const bool may_be_early = s->left + s->interval / 8 <= s->interval;
 
     s->strange = is_strange(s, ticks) ? s->strange + 1 : 0;
     if (--s->left == 0 || (s->strange >= STRANGE && may_be_early))
@@ -101,6 +108,14 @@ enum rcx_way rcx_way_search_note(struct rcx_way_search *s, enum rcx_way way,
                : (enum rcx_way)s->way;
 }
 
+/* The messages of a class that fill the ring of p. */
+static uint16_t lap_of(const struct rcx_shm_channel *p, unsigned class)
+{
+    const size_t lap = p->ring_in.size / ((size_t)RCX_WAY_LEAST << class);
+
+    return (uint16_t)(lap < RCX_WAY_RARELY ? lap : RCX_WAY_RARELY);
+}
+
 static enum rcx_way guess_of(const struct rcx_shm_channel *p, unsigned class)
 {
     return (size_t)RCX_WAY_LEAST << class >= p->lane->settings.cma
@@ -114,7 +129,7 @@ static bool begin_searches(struct rcx_shm_channel *p)
     if (!p->ways)
         p->ways = rcx_heap_alloc(p->lane->heap, sizeof *p->ways);
     for (unsigned i = 0; p->ways && i < RCX_WAY_CLASSES; i++)
-        rcx_way_search_begin(&p->ways->of[i], guess_of(p, i));
+        rcx_way_search_begin(&p->ways->of[i], guess_of(p, i), lap_of(p, i));
     return p->ways;
 }
 

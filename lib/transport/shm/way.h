@@ -22,9 +22,9 @@ enum rcx_way { RCX_WAY_RING, RCX_WAY_KERNEL, RCX_WAYS };
 
 /* LEAST: shorter messages keep the first guess. CLASSES: powers of two from
  * LEAST on; the last one has all longer messages, too. TRIES: messages of each
- * way in a comparison. FIRST: messages before the first comparison; they may
- * touch memory for the first time. SOON, RARELY: messages between two
- * comparisons, after a change, and at most. */
+ * way in a comparison. FIRST: messages before the first comparison, beside a lap
+ * of the ring. SOON, RARELY: messages between two comparisons, after a change,
+ * and at most. */
 enum {
     RCX_WAY_LEAST = 16 << 10,
     RCX_WAY_CLASSES = 12,
@@ -39,6 +39,8 @@ struct rcx_way_search {
     uint32_t took[RCX_WAYS][RCX_WAY_TRIES];
     uint32_t usual;          /* what a message took, in the last comparison */
     uint16_t left, interval; /* messages until the next comparison */
+    uint16_t lap;            /* messages that fill the ring */
+    uint16_t cold;           /* messages of a comparison until it is warm */
     uint8_t tried[RCX_WAYS];
     uint8_t way;     /* the better one so far */
     uint8_t strange; /* messages in a row that took much more or less */
@@ -59,7 +61,8 @@ static inline void rcx_way_open(struct rcx_shm_lane *lane, bool searches,
         searches && !eager_set ? lane->settings.chunk : lane->settings.eager;
 }
 
-void rcx_way_search_begin(struct rcx_way_search *s, enum rcx_way guess);
+void rcx_way_search_begin(struct rcx_way_search *s, enum rcx_way guess,
+                          uint16_t lap);
 /* A message took so long by that way. Returns the way of the next one. */
 enum rcx_way rcx_way_search_note(struct rcx_way_search *s, enum rcx_way way,
                                  uint64_t ticks);

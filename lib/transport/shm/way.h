@@ -22,9 +22,9 @@ enum rcx_way { RCX_WAY_RING, RCX_WAY_KERNEL, RCX_WAYS };
 
 /* LEAST: shorter messages keep the first guess. CLASSES: powers of two from
  * LEAST on; the last one has all longer messages, too. TRIES: messages of each
- * way in a comparison. FIRST: messages before the first comparison, beside a lap
- * of the ring. SOON, RARELY: messages between two comparisons, after a change,
- * and at most. */
+ * way in a comparison. FIRST: messages before the first comparison, beside a
+ * lap of the ring. SOON, RARELY: messages between two comparisons, after a
+ * change, and at most. */
 enum {
     RCX_WAY_LEAST = 16 << 10,
     RCX_WAY_CLASSES = 12,

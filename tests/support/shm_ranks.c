@@ -32,7 +32,8 @@ const struct mode modes[MODES] = {
     MODE(RING, SIZE_MAX, .may_hold = true),
     MODE(RING_LEAST, 3 * RING, .never_sleeps = true, .may_hold = true),
     MODE(RING, SIZE_MAX, .searches_ways = true, .has_sinks = true),
-    MODE(RING, RING / 4, .searches_ways = true, .may_hold = true)};
+    MODE(RING, RING / 4, .searches_ways = true, .may_hold = true),
+    MODE(2 * RING, SIZE_MAX, .eager = RING / 8, .may_hold = true)};
 const struct mode in_parts = MODE(RING, SIZE_MAX, .has_sinks = false);
 const struct mode in_place = MODE(RING, RING / 4 + 1, .has_sinks = false);
 const struct mode sink_in_place = MODE(RING, RING / 4 + 1, .has_sinks = true);

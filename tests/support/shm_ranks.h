@@ -34,7 +34,7 @@ struct mode {
     bool may_hold;      /* most receives allow that their data is held */
     bool searches_ways; /* long messages take one way or the other */
 };
-enum { MODES = 12 };
+enum { MODES = 13 };
 extern const struct mode modes[MODES], in_parts, in_place, sink_in_place,
     holding;
 

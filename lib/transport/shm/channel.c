@@ -18,6 +18,18 @@ struct rcx_unexpected {
     _Alignas(16) unsigned char data[]; /* of any type */
 };
 
+/* Bytes of a ring that are used first. */
+enum { WINDOW = 64 << 10 };
+
+static struct rcx_ring ring_at(const struct rcx_shm_lane *lane,
+                               unsigned char *bytes)
+{
+    const size_t size = lane->settings.ring;
+
+    return (struct rcx_ring){
+        .bytes = bytes, .size = size, .window = size < WINDOW ? size : WINDOW};
+}
+
 void rcx_shm_channel_open(struct rcx_shm_channel *p, struct rcx_shm_lane *lane,
                           int peer, pid_t pid, struct rcx_shm_fifo *in,
                           bool sleeps)
@@ -29,8 +41,7 @@ void rcx_shm_channel_open(struct rcx_shm_channel *p, struct rcx_shm_lane *lane,
     p->starting_end = &p->starting;
     for (int i = 0; i < RCX_HELD_PLACES; i++)
         p->holds[i].end = &p->holds[i].first;
-    p->ring_in =
-        (struct rcx_ring){.bytes = in->ring, .size = lane->settings.ring};
+    p->ring_in = ring_at(lane, in->ring);
 }
 
 void rcx_shm_channel_connect(struct rcx_shm_channel *p,
@@ -41,9 +52,8 @@ void rcx_shm_channel_connect(struct rcx_shm_channel *p,
     p->cico_in = cico;
     p->asleep = asleep;
     p->sent_room = RCX_SHM_SLOTS;
-    p->ring_out = (struct rcx_ring){.bytes = out->ring,
-                                    .size = p->lane->settings.ring,
-                                    .known = p->lane->settings.ring};
+    p->ring_out = ring_at(p->lane, out->ring);
+    p->ring_out.known = p->ring_out.size;
 }
 
 void rcx_shm_channel_close(struct rcx_shm_channel *p)

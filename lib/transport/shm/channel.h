@@ -139,9 +139,10 @@ struct rcx_way_searches;
 struct rcx_ring {
     unsigned char *bytes;
     size_t size;
-    size_t populated; /* bytes from the beginning, which are mapped */
-    uint64_t at;      /* position of this side */
-    uint64_t known;   /* sender: limit of free room; receiver: position the
+    size_t window;  /* bytes from the beginning that are in use */
+    unsigned laps;  /* of this window */
+    uint64_t at;    /* position of this side */
+    uint64_t known; /* sender: limit of free room; receiver: position the
                        peer knows of */
 };
 

@@ -4,25 +4,17 @@
  */
 #include "transport/shm/fifo.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "transport/shm/cico.h"
 #include "transport/shm/hold.h"
 #include "transport/shm/way.h"
 
-#ifndef MADV_POPULATE_WRITE /* Linux 5.14 */
-#define MADV_POPULATE_WRITE 23
-#endif
-
 /* UNIT: allocation unit of the ring. FETCHED_AHEAD: parts closer together than
- * this are taken for a descending stream, and prefetched. POPULATED_LEAST:
- * bytes that are populated at once. SPENT_AT: in a slot, what the sender's copy
- * took. */
+ * this are taken for a descending stream, and prefetched. LAPS: of a window
+ * before it grows. SPENT_AT: in a slot, what the sender's copy took. */
 enum {
     UNIT = 4 * RCX_LINE,
     FETCHED_AHEAD = 4 << 10,
-    POPULATED_LEAST = 16 << 10,
+    LAPS = 16,
     SPENT_AT = sizeof(struct rcx_rndv_header)
 };
 
@@ -53,76 +45,63 @@ bool rcx_shm_refresh_slots(struct rcx_shm_channel *p)
     return p->sent < p->sent_room;
 }
 
-/* Where a part begins that must not wrap around. Both sides compute the
- * same. */
-static uint64_t begin_of(const struct rcx_ring *r, size_t bytes)
-{
-    const size_t left = r->size - (r->at & (r->size - 1));
-
-    return bytes <= left ? r->at : r->at + left;
-}
-
 static size_t in_units(size_t bytes)
 {
     return (bytes + UNIT - 1) & ~(size_t)(UNIT - 1);
 }
 
-static uint64_t end_of(const struct rcx_ring *r, size_t bytes)
+/* Bytes of the window behind this side. */
+static size_t left_of(const struct rcx_ring *r)
 {
-    return begin_of(r, bytes) + in_units(bytes);
-}
-
-/* Address of the first, lowest byte of a part. */
-static unsigned char *place_of(const struct rcx_ring *r, size_t bytes)
-{
-    const size_t at = begin_of(r, bytes) & (r->size - 1);
-
-    return r->bytes + r->size - at - in_units(bytes);
+    return r->window - (r->at & (r->size - 1));
 }
 
 /*
- * Map what the next parts of the first lap use, so that they do not fault page
- * by page: as much again as has been used, so a rank that sends little maps
- * little. An older kernel refuses, and the pages fault as they are used.
+ * The ring as it is at the beginning of its next part, which must not wrap
+ * around. It is used up to its window, and then from its beginning again. The
+ * window grows when it has been used LAPS times, or for a part of which it
+ * would hold too few. Memory is mapped when it is first used, at the price of a
+ * copy of some pages, so that price is spread over as many uses, and ranks that
+ * send little use little. Both sides see the same parts, so they compute the
+ * same.
  */
-__attribute__((noinline)) static void populate(struct rcx_ring *r, uint64_t end)
+static inline struct rcx_ring ring_for(const struct rcx_ring *before,
+                                       size_t bytes)
 {
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
-    const uintptr_t behind = (uintptr_t)r->bytes + r->size;
-    size_t bytes = POPULATED_LEAST;
-    uintptr_t from, to;
+    struct rcx_ring r = *before;
 
-    while (bytes <= r->populated || bytes < end)
-        bytes *= 2;
-    if (bytes > r->size)
-        bytes = r->size;
-    from = (behind - bytes) & ~page;
-    to = (behind - r->populated + page) & ~page;
-    madvise((void *)from, to - from, MADV_POPULATE_WRITE);
-    r->populated = bytes;
+    while (__builtin_expect(r.window < r.size, 0) &&
+           (bytes > r.window / RCX_SHM_CHUNKS ||
+            (bytes > left_of(&r) && r.laps >= LAPS))) {
+        r.window *= 2;
+        r.laps = 0;
+    }
+    if (bytes > left_of(&r)) {
+        r.at += left_of(&r) + (r.size - r.window);
+        r.laps++;
+    }
+    return r;
 }
 
-/* This side comes to that position. */
-static inline void reach(struct rcx_ring *r, uint64_t end)
+/* Address of the first, lowest byte of a part that begins here. */
+static unsigned char *place_of(const struct rcx_ring *r, size_t bytes)
 {
-    r->at = end;
-    if (__builtin_expect(end > r->populated && r->populated < r->size, 0))
-        populate(r, end);
+    return r->bytes + r->size - (r->at & (r->size - 1)) - in_units(bytes);
 }
 
 /* Reserve room for a part. NULL: none yet. */
 static unsigned char *reserve(struct rcx_shm_channel *p, size_t bytes)
 {
-    struct rcx_ring *r = &p->ring_out;
-    const uint64_t end = end_of(r, bytes);
-    unsigned char *place = place_of(r, bytes);
+    struct rcx_ring r = ring_for(&p->ring_out, bytes);
+    unsigned char *place = place_of(&r, bytes);
 
-    if (end > r->known) {
-        r->known = atomic_load(&p->out->taken) + r->size;
-        if (end > r->known)
+    r.at += in_units(bytes);
+    if (r.at > r.known) {
+        r.known = atomic_load(&p->out->taken) + r.size;
+        if (r.at > r.known)
             return NULL;
     }
-    reach(r, end);
+    p->ring_out = r;
     return place;
 }
 
@@ -192,8 +171,11 @@ struct rcx_shm_header rcx_shm_peek(struct rcx_shm_channel *p)
                                .number = slot->tag,
                                .data = slot->data};
 
-    if (is_in_ring(a.kind))
-        a.data = place_of(&p->ring_in, part);
+    if (is_in_ring(a.kind)) {
+        const struct rcx_ring r = ring_for(&p->ring_in, part);
+
+        a.data = place_of(&r, part);
+    }
     if (rcx_way_clock(p, part))
         memcpy(&a.spent, slot->data + SPENT_AT, sizeof a.spent);
     if (a.kind == RCX_SLOT_CICO) {
@@ -218,10 +200,10 @@ void rcx_shm_return_bytes(struct rcx_shm_channel *p)
     struct rcx_ring *r = &p->ring_in;
     uint64_t end;
 
-    if (r->at - r->known < r->size / RCX_RING_RETURNS)
+    if (r->at - r->known < r->window / RCX_RING_RETURNS)
         return;
     while ((end = rcx_shm_free_end(p, RCX_HELD_RING)) +
-               r->size / RCX_RING_HELD <=
+               r->window / RCX_RING_HELD <=
            r->at)
         rcx_shm_end_hold(p);
     if (end == r->known)
@@ -244,6 +226,7 @@ void rcx_shm_free_bytes(struct rcx_shm_channel *p,
         rcx_cico_note_read(p);
     if (!is_in_ring(a->kind))
         return;
-    reach(&p->ring_in, end_of(&p->ring_in, a->part));
+    p->ring_in = ring_for(&p->ring_in, a->part);
+    p->ring_in.at += in_units(a->part);
     rcx_shm_return_bytes(p);
 }

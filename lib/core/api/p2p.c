@@ -3,10 +3,12 @@
 #include "core/api/arguments.h"
 #include "core/api/request.h"
 #include "core/op/types.h"
+#include "core/run/comm/comm_close.h"
 #include "core/run/fault/failure.h"
 #include "core/run/request/p2p.h"
 #include "core/run/wait/backoff.h"
 #include "core/run/wait/enter.h"
+#include "core/run/wait/message.h"
 #include "core/run/wait/progress.h"
 
 #define SEND                                                                   \
@@ -70,11 +72,9 @@ static rcx_status_t check(struct rcx_comm *comm, struct rcx_p2p_call *call)
 /* ---- All forms ----------------------------------------------------------- */
 
 /* name: of the function, without rcx_. */
-static rcx_status_t make(const char *name, struct rcx_comm *comm,
-                         struct rcx_p2p_call *call, bool persistent,
-                         struct rcx_request **request_p)
+static rcx_status_t prepare(const char *name, struct rcx_comm *comm,
+                            struct rcx_p2p_call *call, struct rcx_p2p **p_p)
 {
-    struct rcx_p2p *p;
     rcx_status_t status =
         !rcx_comm_is_failed(comm) ? RCX_OK : rcx_comm_refuse(comm);
 
@@ -82,8 +82,16 @@ static rcx_status_t make(const char *name, struct rcx_comm *comm,
     if (status == RCX_OK)
         status = check(comm, call);
     rcx_log_name_call(&comm->context->log, NULL);
-    if (status == RCX_OK)
-        status = rcx_p2p_get(comm, call, &p);
+    return status == RCX_OK ? rcx_p2p_get(comm, call, p_p) : status;
+}
+
+static rcx_status_t make(const char *name, struct rcx_comm *comm,
+                         struct rcx_p2p_call *call, bool persistent,
+                         struct rcx_request **request_p)
+{
+    struct rcx_p2p *p;
+    rcx_status_t status = prepare(name, comm, call, &p);
+
     if (status != RCX_OK)
         return status;
     status = rcx_request_create(comm, &p->program, NULL, NULL, request_p);
@@ -113,16 +121,71 @@ static void post(struct rcx_request *r)
     rcx_request_announce(r);
 }
 
-/* Wait for a message of a blocking call. */
+/* ---- Blocking calls ------------------------------------------------------ */
+
+/* Wait for a message that has become a request. */
 static rcx_status_t finish(struct rcx_request *r, rcx_recv_info_t *info_p)
 {
+    struct rcx_p2p *p = rcx_p2p_of(r->program);
+    struct rcx_comm *comm = r->comm;
     rcx_status_t status;
 
     r->kind = RCX_REQUEST_INSIDE;
     status = rcx_request_wait(r);
     if (info_p && status == RCX_OK)
-        *info_p = rcx_p2p_of(r->program)->info;
-    rcx_request_release(r);
+        *info_p = p->info;
+    rcx_request_put(r);
+    rcx_p2p_put(&comm->p2p, p);
+    rcx_comm_end_use(comm);
+    return status;
+}
+
+/* Those that are not over yet become requests, before any of them progresses.
+ * The first one's status precedes. */
+static rcx_status_t wait_for(struct rcx_comm *comm,
+                             struct rcx_blocking_message b[], int n,
+                             rcx_recv_info_t *info_p)
+{
+    struct rcx_request r[2];
+    rcx_status_t status = RCX_OK;
+
+    for (int i = 0; i < n; i++) {
+        rcx_message_adopt(comm, &b[i], &r[i]);
+        rcx_request_hand_out(&r[i], false);
+    }
+    for (int i = 0; i < n; i++)
+        rcx_request_announce(&r[i]);
+    for (int i = 0; i < n; i++) {
+        const rcx_status_t ended = finish(&r[i], i == 0 ? info_p : NULL);
+
+        status = status == RCX_OK ? ended : status;
+    }
+    return status;
+}
+
+/* The first one has info_p. */
+static rcx_status_t run_all(struct rcx_comm *comm, struct rcx_p2p *const p[],
+                            int n, rcx_recv_info_t *info_p)
+{
+    struct rcx_context *context = comm->context;
+    struct rcx_blocking_message b[2];
+    rcx_status_t status = RCX_OK;
+    bool are_over = true;
+
+    for (int i = 0; i < n; i++)
+        rcx_message_start(comm, p[i], &b[i]);
+    for (int i = 0; i < n && are_over; i++)
+        are_over = rcx_message_is_soon_over(context, &b[i]);
+    if (!are_over)
+        return wait_for(comm, b, n, info_p);
+    for (int i = 0; i < n; i++) {
+        const rcx_status_t ended =
+            rcx_message_end(comm, &b[i], i == 0 ? info_p : NULL);
+
+        status = status == RCX_OK ? ended : status;
+    }
+    rcx_wake_sleeper(&context->sleeper);
+    rcx_context_maybe_progress(context);
     return status;
 }
 
@@ -130,20 +193,20 @@ static rcx_status_t run(const char *name, struct rcx_comm *comm,
                         struct rcx_p2p_call *call, rcx_recv_info_t *info_p)
 {
     struct rcx_context *context;
-    struct rcx_request *r;
+    struct rcx_p2p *p;
     rcx_status_t status = enter(name, comm);
 
     if (status != RCX_OK)
         return status;
     context = comm->context; /* comm may be freed meanwhile */
-    status = make(name, comm, call, false, &r);
-    if (status == RCX_OK) {
-        post(r);
-        status = finish(r, info_p);
-    }
+    status = prepare(name, comm, call, &p);
+    if (status == RCX_OK)
+        status = run_all(comm, &p, 1, info_p);
     rcx_leave(context);
     return status;
 }
+
+/* ---- Requests ------------------------------------------------------------ */
 
 static rcx_status_t make_request(const char *name, struct rcx_comm *comm,
                                  struct rcx_p2p_call *call, bool persistent,
@@ -222,44 +285,38 @@ rcx_status_t rcx_recv_init(void *buf, size_t count, rcx_datatype_t datatype,
 
 /* ---- Both at once -------------------------------------------------------- */
 
-static rcx_status_t check_overlap(const struct rcx_request *send,
-                                  const struct rcx_request *recv)
+static rcx_status_t check_overlap(const struct rcx_log *log,
+                                  const struct rcx_p2p_call *out,
+                                  const struct rcx_p2p_call *in)
 {
-    const struct rcx_p2p_call *out = &rcx_p2p_of(send->program)->call;
-    const struct rcx_p2p_call *in = &rcx_p2p_of(recv->program)->call;
-
     return !rcx_overlap(out->buffer, out->count * out->elem_bytes, in->buffer,
                         in->count * in->elem_bytes)
                ? RCX_OK
-               : rcx_fail(&send->comm->context->log, RCX_ERR_ARG,
+               : rcx_fail(log, RCX_ERR_ARG,
                           "rcx_sendrecv: sendbuf and recvbuf overlap");
 }
 
-/* Each message has its request. Nothing is posted unless both are valid. */
+/* Nothing is posted unless both are valid. */
 static rcx_status_t exchange(struct rcx_comm *comm, struct rcx_p2p_call *out,
                              struct rcx_p2p_call *in, rcx_recv_info_t *info_p)
 {
-    struct rcx_request *recv, *send;
-    rcx_status_t status = make("sendrecv", comm, in, false, &recv), sent;
+    struct rcx_p2p *p[2]; /* the receive, and the send */
+    rcx_status_t status = prepare("sendrecv", comm, in, &p[0]);
 
     if (status != RCX_OK)
         return status;
-    status = make("sendrecv", comm, out, false, &send);
+    status = prepare("sendrecv", comm, out, &p[1]);
     if (status != RCX_OK) {
-        rcx_request_release(recv);
+        rcx_p2p_put(&comm->p2p, p[0]);
         return status;
     }
-    status = check_overlap(send, recv);
+    status = check_overlap(&comm->context->log, out, in);
     if (status != RCX_OK) {
-        rcx_request_release(send);
-        rcx_request_release(recv);
+        rcx_p2p_put(&comm->p2p, p[1]);
+        rcx_p2p_put(&comm->p2p, p[0]);
         return status;
     }
-    post(recv);
-    post(send);
-    status = finish(recv, info_p);
-    sent = finish(send, NULL);
-    return status == RCX_OK ? sent : status;
+    return run_all(comm, p, 2, info_p);
 }
 
 rcx_status_t rcx_sendrecv(const void *sendbuf, size_t sendcount,

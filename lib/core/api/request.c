@@ -399,14 +399,20 @@ rcx_status_t rcx_test_all(size_t n, rcx_request_t *const requests[],
 
 /* ---- Their end ----------------------------------------------------------- */
 
-void rcx_request_release(struct rcx_request *r)
+void rcx_request_put(struct rcx_request *r)
 {
-    struct rcx_comm *comm = r->comm;
-    struct rcx_context *context = comm->context;
+    struct rcx_context *context = r->comm->context;
 
     rcx_registry_pin(&context->registry, r->program->record.type,
                      r->program->record.op, -1);
     context->requests.live--;
+}
+
+void rcx_request_release(struct rcx_request *r)
+{
+    struct rcx_comm *comm = r->comm;
+
+    rcx_request_put(r);
     rcx_request_destroy(r);
     rcx_comm_end_use(comm);
 }

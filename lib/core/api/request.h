@@ -8,7 +8,9 @@
 /* r belongs to the user from now on: it is counted, and its type and op are
  * pinned. */
 void rcx_request_hand_out(struct rcx_request *r, bool persistent);
-/* r is not active, and does not belong to the user any more. */
+/* r is not active, and does not belong to the user any more. The second one
+ * ends it, too, and what it held of its communicator. */
+void rcx_request_put(struct rcx_request *r);
 void rcx_request_release(struct rcx_request *r);
 
 #endif

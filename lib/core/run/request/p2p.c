@@ -162,11 +162,14 @@ static rcx_status_t say(const struct rcx_comm *comm, const struct rcx_p2p *p,
                                     : p->call.elem_bytes);
 }
 
-rcx_status_t rcx_p2p_finish_recv(struct rcx_p2p *p, const struct rcx_comm *comm,
-                                 const struct rcx_exec *x, rcx_status_t status)
+rcx_status_t rcx_p2p_finish(struct rcx_p2p *p, const struct rcx_comm *comm,
+                            const struct rcx_exec *x, rcx_status_t status)
 {
     const struct rcx_message *m = x->messages;
 
+    /* a message without a receive is dropped at finalize: ucp/drain.c */
+    if (p->call.sends && status == RCX_OK)
+        return rcx_comm_failure(comm);
     if (p->call.sends || status == RCX_ERR_CANCELED)
         return status;
     p->has_info = true;

@@ -24,10 +24,10 @@ void rcx_p2p_put(struct rcx_p2p_queue *mail, struct rcx_p2p *p);
 /* Start x, an execution of it. True: it has completed. */
 bool rcx_p2p_start(struct rcx_p2p *p, struct rcx_exec *x);
 
-/* A receive has completed with status: check what arrived. Returns its final
- * status. */
-rcx_status_t rcx_p2p_finish_recv(struct rcx_p2p *p, const struct rcx_comm *comm,
-                                 const struct rcx_exec *x, rcx_status_t status);
+/* The message has completed with status: check what a receive got. Returns its
+ * final status. */
+rcx_status_t rcx_p2p_finish(struct rcx_p2p *p, const struct rcx_comm *comm,
+                            const struct rcx_exec *x, rcx_status_t status);
 
 /* Whether a message to comm, which is freed, has arrived without a receive.
  * Warns of it, with the consequence. */

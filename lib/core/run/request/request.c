@@ -332,20 +332,16 @@ static void conclude_message(struct rcx_request *r)
 {
     struct rcx_p2p *p = rcx_p2p_of(r->program);
 
-    /* a message without a receive is dropped at finalize: ucp/drain.c */
-    if (p->call.sends && r->status == RCX_OK)
-        r->status = rcx_comm_failure(r->comm);
     /* its only execution is idle again */
-    r->status = rcx_p2p_finish_recv(p, r->comm, p->piece.pool.idle, r->status);
+    r->status = rcx_p2p_finish(p, r->comm, p->piece.pool.idle, r->status);
     complete_message(r);
 }
 
-/* Its second stage is the check of what arrived, which needs no execution. */
-void rcx_request_post(struct rcx_request *r)
+/* Link the request of a message, which is recorded. Its second stage is the
+ * check of what arrived, which needs no execution. */
+static void link_message(struct rcx_request *r, struct rcx_exec *x)
 {
     struct rcx_comm *comm = r->comm;
-    struct rcx_p2p *p = rcx_p2p_of(r->program);
-    struct rcx_exec *x = rcx_exec_get(&p->piece.pool);
 
     r->state = RCX_REQUEST_ACTIVE;
     r->status = RCX_OK;
@@ -355,8 +351,6 @@ void rcx_request_post(struct rcx_request *r)
     r->total = 2;
     r->begin = comm->context->progress.ticks;
     r->timeout_ns = comm->timeout_ns;
-    r->record =
-        rcx_recorder_begin(&comm->p2p.recorder, &r->program->record, r->begin);
     r->is_recorded = true;
     r->kind = 0;
     link_active(&comm->p2p.end, r);
@@ -365,7 +359,26 @@ void rcx_request_post(struct rcx_request *r)
     x->owner = r;
     x->segment = 0;
     r->slots[0] = x;
+}
+
+void rcx_request_post(struct rcx_request *r)
+{
+    struct rcx_p2p *p = rcx_p2p_of(r->program);
+    struct rcx_exec *x = rcx_exec_get(&p->piece.pool);
+
+    link_message(r, x);
+    r->record = rcx_recorder_begin(&r->comm->p2p.recorder, &r->program->record,
+                                   r->begin);
     if (rcx_p2p_start(p, x))
+        rcx_request_advance(r, x);
+}
+
+void rcx_request_adopt_message(struct rcx_request *r, struct rcx_exec *x,
+                               bool is_over, uint64_t record)
+{
+    link_message(r, x);
+    r->record = record;
+    if (is_over)
         rcx_request_advance(r, x);
 }
 

@@ -58,8 +58,10 @@ void rcx_request_launch(struct rcx_request *request);
  * number given out, and is recorded. */
 void rcx_request_adopt(struct rcx_request *r, struct rcx_exec *x, bool is_over,
                        uint64_t record);
-/* The same for a message. */
+/* The same two for a message. */
 void rcx_request_post(struct rcx_request *request);
+void rcx_request_adopt_message(struct rcx_request *r, struct rcx_exec *x,
+                               bool is_over, uint64_t record);
 /* Cancel an active receive, unless a message has matched it. */
 void rcx_request_withdraw(struct rcx_request *request);
 /* A segment's steps are done: what its op does with the sum of all. */

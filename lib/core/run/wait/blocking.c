@@ -10,10 +10,7 @@
 #include "core/run/observe/observer.h"
 #include "core/run/request/request_pool.h"
 
-/* Whether x completes within a few polls in which nothing else happens. A
- * control message comes first: what follows it may be of a call that has
- * failed. */
-static bool is_soon_over(struct rcx_context *context, struct rcx_exec *x)
+bool rcx_exec_is_soon_over(struct rcx_context *context, struct rcx_exec *x)
 {
     struct rcx_transport *t = context->transport;
 
@@ -42,7 +39,7 @@ rcx_status_t rcx_request_finish_blocking(struct rcx_comm *comm,
     rcx_status_t status;
 
     if (!is_over)
-        is_over = is_soon_over(comm->context, x);
+        is_over = rcx_exec_is_soon_over(comm->context, x);
     if (is_over && x->status == RCX_OK) {
         rcx_request_conclude(comm, program, x);
         return RCX_OK;

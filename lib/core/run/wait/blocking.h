@@ -75,6 +75,11 @@ static inline void rcx_request_conclude(struct rcx_comm *comm,
     rcx_context_maybe_progress(comm->context);
 }
 
+/* Whether x completes within a few polls in which nothing else happens. A
+ * control message comes first: what follows it may be of a call that has
+ * failed. */
+bool rcx_exec_is_soon_over(struct rcx_context *context, struct rcx_exec *x);
+
 /* Complete a call that did not complete at once. x is lent, and in flight or
  * failed; its record is the newest. */
 rcx_status_t rcx_request_finish_blocking(struct rcx_comm *comm,

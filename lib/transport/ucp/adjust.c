@@ -186,17 +186,6 @@ static void tell_choice(const struct rcx_transport_args *args, const char *tls,
                  user_setting("RNDV_THRESH") ? " (set by the user)" : "");
 }
 
-/*
- * For its cache of registered memory UCX replaces the functions of the process
- * that map memory. It does so from 1.18 on whatever the devices are, and a
- * second context may wait there for ever. Without RDMA nothing is registered.
- */
-static void register_nothing(ucp_config_t *config)
-{
-    if (!has_rdma() && !user_setting("RCACHE_ENABLE"))
-        ucp_config_modify(config, "RCACHE_ENABLE", "n");
-}
-
 /* UCX warns of settings of transports that it does not use. */
 static bool uses_tcp(const struct rcx_node *node)
 {
@@ -315,7 +304,6 @@ rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
     threshold = user_setting("RNDV_THRESH");
     if (!threshold)
         threshold = set_rendezvous(args, config, node, node->tasks + unknown);
-    register_nothing(config);
     connect_without_waiting(node, config);
     copy_over_tcp(args, node, config);
     tell_choice(args, tls, threshold);

@@ -90,7 +90,8 @@ static void late_messages_are_no_reason(void **state)
 
 /* Cores that were near become far: copies take four times as long, the kernel
  * a bit longer. It is seen within some messages, though comparisons are rare
- * then; and again when they are near. */
+ * then. When they are near again, the kernel's times hardly change, so it takes
+ * until the next comparison. */
 static void a_change_of_the_machine_is_seen_soon(void **state)
 {
     struct machine near = {.ticks = {6000, 12000}};

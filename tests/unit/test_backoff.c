@@ -51,6 +51,16 @@ static const struct rcx_transport_ops *true_ops;
 static bool peers_run, is_released;
 static int releases, polls, fewest_polls;
 
+/* Give rank 0 these functions in place of its transport's, which are
+ * returned. */
+static const struct rcx_transport_ops *
+replace_ops(struct job *job, const struct rcx_transport_ops *ops)
+{
+    true_ops = job->contexts[0]->transport->ops;
+    job->contexts[0]->transport->ops = ops;
+    return true_ops;
+}
+
 static unsigned count_poll(struct rcx_transport *t)
 {
     assert_false(is_released);
@@ -104,12 +114,10 @@ static void a_core_is_kept_while_peers_run(void **state)
 
     (void)state;
     begin_to_wait(&job, &c, true);
-    true_ops = job.contexts[0]->transport->ops;
-    ops = *true_ops;
+    ops = *replace_ops(&job, &ops);
     ops.progress = count_poll;
     ops.core_released = count_release;
     ops.peers_run = report_peers_run;
-    job.contexts[0]->transport->ops = &ops;
     assert_true(polls_between_releases(&c, false) < 40);
     assert_true(polls_between_releases(&c, true) >= 40);
     job.contexts[0]->transport->ops = true_ops;
@@ -238,10 +246,8 @@ static void long_yields_to_other_ranks_are_no_contention(void **state)
 
     (void)state;
     begin_to_wait(&job, &c, true);
-    true_ops = job.contexts[0]->transport->ops;
-    ops = *true_ops;
+    ops = *replace_ops(&job, &ops);
     ops.cores_needed = need_cores;
-    job.contexts[0]->transport->ops = &ops;
     yields_are_long = true;
     for (unsigned level = 0; level < 4; level++)
         assert_true(contended_until_after_yield(&c, level, 0) <= rcx_ticks());

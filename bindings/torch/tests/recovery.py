@@ -134,11 +134,14 @@ def aborted(me):
 
 
 def excluded(me):
-    """Rank 1 is stopped. The others exclude it, and then let it continue: it gets an exception
-    of its own."""
+    """Rank 1 is stopped when all have ended their last call: shrink() ends the calls of others.
+    The others exclude it, and then let it continue: it gets an exception of its own."""
     pids = [None] * dist.get_world_size()
     dist.all_gather_object(pids, os.getpid())
+    store = dist.distributed_c10d._get_default_store()
+    store.set(f"excluded {me}", "ready")
     if me == 1:
+        store.wait([f"excluded {rank}" for rank in range(len(pids))])
         os.kill(os.getpid(), signal.SIGSTOP)
         try:
             rcx_torch.shrink(timedelta(seconds=12))

@@ -7,15 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 64 };
+enum { LINE = 64 };
 
-void *rcx_heap_alloc(struct rcx_heap *heap, size_t bytes)
+/* NULL: there was no memory. */
+static void *count(struct rcx_heap *heap, void *ptr)
 {
-    void *ptr = NULL;
-
-    if (heap->budget == 0)
-        return NULL;
-    if (posix_memalign(&ptr, ALIGNMENT, bytes ? bytes : 1) != 0)
+    if (!ptr)
         return NULL;
     heap->budget--;
     heap->calls++;
@@ -23,9 +20,32 @@ void *rcx_heap_alloc(struct rcx_heap *heap, size_t bytes)
     return ptr;
 }
 
+void *rcx_heap_alloc(struct rcx_heap *heap, size_t bytes)
+{
+    return heap->budget > 0 ? count(heap, malloc(bytes ? bytes : 1)) : NULL;
+}
+
 void *rcx_heap_zalloc(struct rcx_heap *heap, size_t bytes)
 {
     void *ptr = rcx_heap_alloc(heap, bytes);
+
+    if (ptr)
+        memset(ptr, 0, bytes);
+    return ptr;
+}
+
+void *rcx_heap_alloc_lines(struct rcx_heap *heap, size_t bytes)
+{
+    void *ptr = NULL;
+
+    if (heap->budget == 0 || posix_memalign(&ptr, LINE, bytes ? bytes : 1) != 0)
+        return NULL;
+    return count(heap, ptr);
+}
+
+void *rcx_heap_zalloc_lines(struct rcx_heap *heap, size_t bytes)
+{
+    void *ptr = rcx_heap_alloc_lines(heap, bytes);
 
     if (ptr)
         memset(ptr, 0, bytes);

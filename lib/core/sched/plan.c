@@ -192,7 +192,7 @@ static struct rcx_plan *pack(struct rcx_builder *b,
         parts_at + rcx_reductions_count(b) * sizeof *plan->parts;
     const size_t bytes = ready_at + n * sizeof(uint32_t);
 
-    plan = rcx_heap_alloc(b->heap, bytes);
+    plan = rcx_heap_alloc_lines(b->heap, bytes);
     if (!plan)
         return NULL;
 

@@ -224,7 +224,7 @@ static void close_all(struct rcx_transport *t)
 static rcx_status_t open(const struct rcx_transport_args *args,
                          struct rcx_transport **t_p)
 {
-    struct self_transport *a = rcx_heap_zalloc(args->heap, sizeof *a);
+    struct self_transport *a = rcx_heap_zalloc_lines(args->heap, sizeof *a);
 
     if (!a)
         return rcx_fail(args->log, RCX_ERR_NOMEM,

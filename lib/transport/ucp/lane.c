@@ -204,7 +204,8 @@ rcx_status_t rcx_ucp_lane_open(struct ucp *u, const struct rcx_node *node,
     lane->base.any_end = &lane->base.any;
     lane->others = u->boot->size;
     lane->cores = CPU_COUNT(&node->cpus);
-    lane->channels = rcx_heap_zalloc(u->heap, size * sizeof *lane->channels);
+    lane->channels =
+        rcx_heap_zalloc_lines(u->heap, size * sizeof *lane->channels);
     lane->outs = rcx_heap_zalloc(u->heap, size * sizeof *lane->outs);
     lane->neighbours = rcx_heap_zalloc(u->heap, size * sizeof *lane->outs);
     lane->active = rcx_heap_zalloc(u->heap, size * sizeof *lane->active);
@@ -338,7 +339,7 @@ static rcx_status_t settle_by(struct ucp *u, int peer,
     rcx_status_t status;
 
     if (do_share(place, &lane->place)) {
-        n = rcx_heap_zalloc(u->heap, sizeof *n);
+        n = rcx_heap_zalloc_lines(u->heap, sizeof *n);
         if (!n)
             return RCX_ERR_NOMEM;
         rcx_shm_channel_open(&n->channel, &lane->base, peer, (pid_t)place->pid,

@@ -246,7 +246,7 @@ extern const struct rcx_transport_ops rcx_transport_ucp;
 static rcx_status_t open(const struct rcx_transport_args *args,
                          struct rcx_transport **t_p)
 {
-    struct ucp *u = rcx_heap_zalloc(args->heap, sizeof *u);
+    struct ucp *u = rcx_heap_zalloc_lines(args->heap, sizeof *u);
     rcx_status_t status;
 
     if (!u)

@@ -395,7 +395,7 @@ rcx_status_t rcx_context_create(const rcx_params_t *params,
                                 rcx_context_t **context_p)
 {
     struct rcx_heap heap = {.budget = source->heap_budget};
-    struct rcx_context *context = rcx_heap_zalloc(&heap, sizeof *context);
+    struct rcx_context *context = rcx_heap_zalloc_lines(&heap, sizeof *context);
     rcx_status_t status;
 
     if (!context)

@@ -27,7 +27,7 @@ void rcx_pool_close(struct rcx_exec_pool *pool, struct rcx_heap *heap)
 static struct rcx_exec *new_exec(struct rcx_exec_pool *pool)
 {
     const size_t bytes = (rcx_exec_bytes(pool->plan) + 63) & ~(size_t)63;
-    struct rcx_exec *x = rcx_heap_alloc(
+    struct rcx_exec *x = rcx_heap_alloc_lines(
         pool->heap, bytes + (pool->owns_scratch ? pool->scratch_bytes : 0));
 
     if (!x)

@@ -27,7 +27,8 @@ static struct rcx_memory_block *add(struct rcx_memory *memory,
                                     struct rcx_heap *heap, size_t more,
                                     struct rcx_transport *t, void *given)
 {
-    struct rcx_memory_block *block = rcx_heap_alloc(heap, sizeof *block + more);
+    struct rcx_memory_block *block =
+        rcx_heap_alloc_lines(heap, sizeof *block + more);
 
     if (!block && given)
         t->ops->put_memory(t, given);

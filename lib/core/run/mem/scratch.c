@@ -18,7 +18,7 @@ static void *make(struct rcx_scratch *scratch, struct rcx_heap *heap,
 {
     if (scratch->idle > RCX_SCRATCH_IDLE)
         rcx_scratch_free(scratch, heap);
-    return rcx_heap_alloc(heap, bytes);
+    return rcx_heap_alloc_lines(heap, bytes);
 }
 
 void *rcx_scratch_get(struct rcx_scratch *scratch, struct rcx_heap *heap,

@@ -15,7 +15,7 @@ static struct rcx_comm *take_slot(struct rcx_context *context)
     struct rcx_comm *comm = context->comms.free;
 
     if (!comm)
-        return rcx_heap_zalloc(&context->heap, sizeof *comm);
+        return rcx_heap_zalloc_lines(&context->heap, sizeof *comm);
     context->comms.free = comm->next;
     memset(comm, 0, sizeof *comm);
     return comm;

@@ -23,9 +23,9 @@ void rcx_recorder_open(struct rcx_recorder *r)
 {
     if (r->slots)
         return;
-    r->slots =
-        rcx_heap_alloc(r->heap, RCX_RECORDER_DEPTH * (sizeof *r->slots +
-                                                      2 * sizeof *r->records));
+    r->slots = rcx_heap_alloc_lines(
+        r->heap,
+        RCX_RECORDER_DEPTH * (sizeof *r->slots + 2 * sizeof *r->records));
     if (r->slots) {
         r->mask = RCX_RECORDER_DEPTH - 1;
         r->records = (void *)(r->slots + RCX_RECORDER_DEPTH);

@@ -277,7 +277,7 @@ static rcx_status_t make_pieces(struct rcx_comm *comm, struct rcx_program *e,
     while (rcx_cutter_next(&cutter, &row))
         rows++;
     e->piece_count = e->one_way ? 2 * rows : rows;
-    e->pieces = rcx_heap_zalloc(heap, e->piece_count * sizeof *e->pieces);
+    e->pieces = rcx_heap_zalloc_lines(heap, e->piece_count * sizeof *e->pieces);
     if (!e->pieces)
         e->piece_count = rows = 0;
     rcx_cutter_rewind(&cutter);
@@ -576,7 +576,7 @@ rcx_status_t rcx_program_compile(struct rcx_comm *comm,
 {
     const size_t bytes = sizeof(struct rcx_program) +
                          numbers_of(call, comm->size) * sizeof(size_t);
-    struct rcx_program *e = rcx_heap_zalloc(&comm->context->heap, bytes);
+    struct rcx_program *e = rcx_heap_zalloc_lines(&comm->context->heap, bytes);
     rcx_status_t status;
 
     if (!e)

@@ -32,7 +32,7 @@ static struct rcx_p2p *new_program(struct rcx_comm *comm)
 {
     static const uint32_t first; /* of a step without successors */
     struct rcx_context *context = comm->context;
-    struct rcx_p2p *p = rcx_heap_zalloc(&context->heap, sizeof *p);
+    struct rcx_p2p *p = rcx_heap_zalloc_lines(&context->heap, sizeof *p);
     struct rcx_exec *x;
 
     if (!p)

@@ -19,7 +19,8 @@ struct rcx_request *rcx_requests_get(struct rcx_requests *pool,
     struct rcx_request *r = pool->free;
 
     if (!r) {
-        struct rcx_request_slab *slab = rcx_heap_zalloc(heap, sizeof *slab);
+        struct rcx_request_slab *slab =
+            rcx_heap_zalloc_lines(heap, sizeof *slab);
 
         if (!slab)
             return NULL;

@@ -175,7 +175,7 @@ enum { OPERANDS = sizeof operands / sizeof *operands };
 static rcx_order_t stated_level(const struct calls *c,
                                 const struct rcx_algo *algo, bool commutes)
 {
-    const struct rcx_program *e = world_of(c->job, 0)->cache.recent;
+    const struct rcx_program *e = world_of(c->job, 0)->cache->recent;
     struct rcx_shape s = {.coll = algo->coll,
                           .size = c->job->size,
                           .root = c->call.root,
@@ -183,7 +183,7 @@ static rcx_order_t stated_level(const struct calls *c,
                           .elem_bytes = serial_bytes(c->call.kind),
                           .displs = e->call.irregular ? e->displs : NULL,
                           .commutative = commutes,
-                          .nodes = world_of(c->job, 0)->nodes};
+                          .nodes = world_of(c->job, 0)->members->nodes};
 
     memcpy(s.params, e->method.params, sizeof s.params);
     return rcx_algo_order(algo, &s);

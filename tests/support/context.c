@@ -177,7 +177,7 @@ static void set_method_spec(struct job *job, enum rcx_coll coll,
 {
     for (int i = 0; i < job->size; i++) {
         job->contexts[i]->config.spec[coll] = *spec;
-        rcx_cache_clear(&job->contexts[i]->world->cache);
+        rcx_cache_clear(job->contexts[i]->world->cache);
     }
 }
 
@@ -194,7 +194,7 @@ static void map_nodes(struct job *job)
 
         if (!context->nodes)
             context->nodes = rcx_nodes_create(&context->heap, ids, job->size);
-        context->world->has_nodes = false;
+        context->world->members->has_nodes = false;
     }
     rcx_heap_free(&job->heap, ids);
 }

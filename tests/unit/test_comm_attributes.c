@@ -90,7 +90,7 @@ static void set_others(struct job *job, int rank, void *arg)
     require_ok(rcx_comm_dup(world_of(job, rank), &comm));
     require_ok(rcx_comm_set_timeout(comm, INT64_C(7000000000)));
     require_ok(rcx_comm_set(comm, "RCX_PLAN_CACHE", "64K"));
-    require(comm->cache.limit == 64 << 10);
+    require(comm->cache->limit == 64 << 10);
     require(comm->timeout_ns == INT64_C(7000000000));
     require_ok(rcx_comm_set(comm, "RCX_TIMEOUT", "60s"));
     require(comm->timeout_ns == INT64_C(60000000000));

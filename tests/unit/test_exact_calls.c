@@ -119,7 +119,7 @@ static void calls_of_many_ranks_sum(void **state)
 
         open_with(&job, p, NULL, NULL, NULL);
         calls_run(&job, &call, false);
-        assert_int_equal(world_of(&job, 0)->cache.recent->call.role,
+        assert_int_equal(world_of(&job, 0)->cache->recent->call.role,
                          p > 64 ? RCX_CALL_NUMBERS : RCX_CALL_USERS);
         assert_ok(job_close(&job));
     }

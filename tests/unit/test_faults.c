@@ -350,7 +350,7 @@ static const char *verdict(struct trial *t)
  * collectives. */
 static void check_pins(const struct rcx_context *context)
 {
-    const struct rcx_program *e = context->world->cache.recent;
+    const struct rcx_program *e = context->world->cache->recent;
     uint64_t pins = 0, given_up = 0;
 
     for (; e; e = e->older)

@@ -179,7 +179,7 @@ static void sums_at_once_are_canonical_at_every_level(void **state)
 
         open_job(&job, 3 + i, false, "same");
         calls_run(&job, &call, i / 2 % 2);
-        assert_int_equal(world_of(&job, 0)->cache.recent->call.role,
+        assert_int_equal(world_of(&job, 0)->cache->recent->call.role,
                          RCX_CALL_USERS);
         assert_ok(job_close(&job));
     }
@@ -195,7 +195,7 @@ static void more_than_64_ranks_send_floats(void **state)
 
         open_job(&job, p, false, NULL);
         calls_run(&job, &call, false);
-        assert_int_equal(world_of(&job, 0)->cache.recent->call.role,
+        assert_int_equal(world_of(&job, 0)->cache->recent->call.role,
                          p > 64 ? RCX_CALL_FLOATS : RCX_CALL_USERS);
         assert_ok(job_close(&job));
     }

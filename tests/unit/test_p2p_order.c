@@ -11,6 +11,7 @@
 
 #include "calls.h"
 #include "core/base/random.h"
+#include "core/run/plan/members.h"
 
 enum {
     RANKS = 5,
@@ -68,7 +69,8 @@ static void open_ranks(uint64_t seed, const char *check)
             ranks[i] = RANKS - 1 - i;
         t.comms[0][r] = rcx_world(context);
         assert_true(rcx_comm_id_get(&context->comms.ids, 100));
-        assert_ok(rcx_comm_create(context, 100, RANKS - 1 - r, RANKS, ranks,
+        assert_ok(rcx_comm_create(context, 100, RANKS - 1 - r,
+                                  rcx_members_create(context, RANKS, ranks),
                                   &t.comms[1][RANKS - 1 - r]));
     }
 }

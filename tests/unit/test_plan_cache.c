@@ -62,7 +62,7 @@ static int entries(void)
 {
     int n = 0;
 
-    for (const struct rcx_program *e = comm->cache.recent; e; e = e->older)
+    for (const struct rcx_program *e = comm->cache->recent; e; e = e->older)
         n++;
     return n;
 }
@@ -72,9 +72,9 @@ static void check_bytes(void)
 {
     size_t bytes = 0;
 
-    for (const struct rcx_program *e = comm->cache.recent; e; e = e->older)
+    for (const struct rcx_program *e = comm->cache->recent; e; e = e->older)
         bytes += e->bytes;
-    assert_int_equal(comm->cache.bytes, bytes);
+    assert_int_equal(comm->cache->bytes, bytes);
 }
 
 static void the_same_shape_is_found_again(void **state)
@@ -82,13 +82,13 @@ static void the_same_shape_is_found_again(void **state)
     (void)state;
     open_single(NULL);
     sum(10);
-    assert_int_equal(comm->cache.misses, 1);
-    assert_int_equal(comm->cache.hits, 0);
+    assert_int_equal(comm->cache->misses, 1);
+    assert_int_equal(comm->hits, 0);
     sum(10);
     sum(11);
     sum(10);
-    assert_int_equal(comm->cache.misses, 2);
-    assert_int_equal(comm->cache.hits, 2);
+    assert_int_equal(comm->cache->misses, 2);
+    assert_int_equal(comm->hits, 2);
     assert_int_equal(entries(), 2);
     check_bytes();
     close_single();
@@ -105,7 +105,7 @@ static void every_field_of_a_shape_distinguishes_plans(void **state)
     do {                                                                       \
         for (int i = 0; i < 2; i++)                                            \
             assert_ok(call);                                                   \
-        assert_int_equal(comm->cache.misses, ++misses);                        \
+        assert_int_equal(comm->cache->misses, ++misses);                       \
     } while (0)
     assert_new(rcx_allreduce(in, out, 8, RCX_INT64, RCX_SUM, comm));
     assert_new(rcx_allreduce(in, out, 9, RCX_INT64, RCX_SUM, comm));
@@ -117,7 +117,7 @@ static void every_field_of_a_shape_distinguishes_plans(void **state)
     assert_new(rcx_reduce_scatter(in, out, &eight, RCX_INT64, RCX_SUM, comm));
     /* buffer addresses are not part of the shape */
     assert_ok(rcx_allreduce(in + 9, out + 3, 8, RCX_INT64, RCX_SUM, comm));
-    assert_int_equal(comm->cache.misses, misses);
+    assert_int_equal(comm->cache->misses, misses);
     close_single();
 }
 
@@ -136,14 +136,14 @@ static void a_call_that_differs_in_one_field_is_another_plan(void **state)
     assert_ok(rcx_allreduce(in, out, 7, RCX_INT64, RCX_MAX, comm));
     assert_ok(rcx_allreduce(out, out, 7, RCX_INT64, RCX_MAX, comm));
     assert_ok(rcx_reduce(out, out, 7, RCX_INT64, RCX_MAX, 0, comm));
-    assert_int_equal(comm->cache.misses, 6);
-    assert_int_equal(comm->cache.hits, 0);
+    assert_int_equal(comm->cache->misses, 6);
+    assert_int_equal(comm->hits, 0);
     close_single();
 }
 
 static uint64_t misses_of(struct job *job)
 {
-    return rcx_world(job->contexts[1])->cache.misses;
+    return rcx_world(job->contexts[1])->cache->misses;
 }
 
 static void recvcounts_and_roots_distinguish_plans(void **state)
@@ -176,20 +176,20 @@ static void the_least_recently_used_go_first(void **state)
     (void)state;
     open_single(NULL);
     sum(1);
-    one = comm->cache.bytes;
+    one = comm->cache->bytes;
     assert_true(one > 0);
-    comm->cache.limit = 4 * one; /* all plans are equal */
+    comm->cache->limit = 4 * one; /* all plans are equal */
     for (size_t count = 2; count <= 4; count++)
         sum(count);
-    assert_int_equal(comm->cache.evictions, 0);
+    assert_int_equal(comm->context->evictions, 0);
     sum(1); /* now 2 is the least recently used */
     sum(5);
-    assert_int_equal(comm->cache.evictions, 1);
+    assert_int_equal(comm->context->evictions, 1);
     assert_int_equal(entries(), 4);
     sum(1);
-    assert_int_equal(comm->cache.misses, 5);
+    assert_int_equal(comm->cache->misses, 5);
     sum(2);
-    assert_int_equal(comm->cache.misses, 6);
+    assert_int_equal(comm->cache->misses, 6);
     check_bytes();
     close_single();
 }
@@ -200,10 +200,10 @@ static void the_cache_stays_within_its_limit(void **state)
     open_single("64K");
     for (size_t count = 1; count <= 2000; count++) {
         sum(count);
-        assert_true(comm->cache.bytes <= 64 << 10);
+        assert_true(comm->cache->bytes <= 64 << 10);
     }
     assert_true(entries() > 1);
-    assert_int_equal(comm->cache.evictions, 2000 - entries());
+    assert_int_equal(comm->context->evictions, 2000 - entries());
     check_bytes();
     close_single();
 }
@@ -214,8 +214,8 @@ static void a_limit_of_zero_keeps_nothing(void **state)
     open_single("0");
     for (int i = 0; i < 3; i++)
         sum(7);
-    assert_int_equal(comm->cache.misses, 3);
-    assert_int_equal(comm->cache.bytes, 0);
+    assert_int_equal(comm->cache->misses, 3);
+    assert_int_equal(comm->cache->bytes, 0);
     assert_int_equal(entries(), 0);
     close_single();
 }
@@ -244,7 +244,7 @@ static void plans_that_requests_hold_are_kept(void **state)
     for (int i = 0; i < HELD; i++)
         assert_ok(rcx_request_free(&requests[i]));
     assert_int_equal(entries(), 0);
-    assert_int_equal(comm->cache.bytes, 0);
+    assert_int_equal(comm->cache->bytes, 0);
     close_single();
 }
 

@@ -159,7 +159,7 @@ static void a_handle_that_comes_again_means_the_new_op(void **state)
     assert_int_equal(op, first);
     assert_ok(rcx_program_get(comm, &call, &entry));
     assert_int_equal((intptr_t)entry->combine.reducer.arg, 2);
-    rcx_program_unpin(&comm->cache, entry);
+    rcx_program_unpin(comm->cache, entry);
     assert_ok(rcx_op_free(context, &op));
 }
 

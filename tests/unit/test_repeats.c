@@ -99,7 +99,7 @@ static struct answer unpin(const struct rcx_arguments *a, struct answer answer,
                            struct rcx_program *program)
 {
     if (answer.status == RCX_OK)
-        rcx_program_unpin(&a->comm->cache, program);
+        rcx_program_unpin(a->comm->cache, program);
     answer.program = program;
     return answer;
 }
@@ -195,7 +195,7 @@ static void a_repeated_call_is_known_at_once(void **state)
             a.recvbuf = (void *)a.sendbuf;
         assert_ok(ask(&a).status);
         for (int i = 0; i < 3; i++)
-            assert_ptr_equal(rcx_call_repeat(&a, &b), a.comm->cache.recent);
+            assert_ptr_equal(rcx_call_repeat(&a, &b), a.comm->cache->recent);
     }
 }
 

@@ -409,7 +409,7 @@ static rcx_status_t open_job(struct tune_job *job)
     job->out = calloc(1, bytes);
     if (!job->in || !job->out || !rcx_comm_map_nodes(job->world))
         return RCX_ERR_NOMEM;
-    nodes = rcx_nodes_linked(job->world->nodes);
+    nodes = rcx_nodes_linked(job->world->members->nodes);
     job->nodes = nodes ? nodes->count : 1;
     job->per_node = nodes ? nodes->most : job->size;
     return RCX_OK;

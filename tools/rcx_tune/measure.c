@@ -14,6 +14,7 @@
 #include "core/run/object/comm.h"
 #include "core/run/object/context.h"
 #include "core/run/plan/cache.h"
+#include "core/run/plan/members.h"
 #include "core/sched/price.h"
 #include "common/regret.h"
 
@@ -49,7 +50,7 @@ struct rcx_shape tune_shape(const struct tune_job *job,
         .count = rcx_coll_has_blocks(coll) ? count * (size_t)job->size : count,
         .elem_bytes = sizeof(float),
         .commutative = true,
-        .nodes = job->world->nodes,
+        .nodes = job->world->members->nodes,
         .cores = job->context->cores,
         .machine = &job->context->config.tuning.machine};
 }
@@ -86,6 +87,19 @@ static rcx_status_t request_to(const struct tune_job *job,
     return point->coll->call(&call, FORM_PERSISTENT, request_p);
 }
 
+/* A communicator of all ranks with programs of its own. */
+static rcx_status_t make_comm(const struct tune_job *job, rcx_comm_t **comm_p)
+{
+    const rcx_status_t status = rcx_comm_dup(job->world, comm_p);
+    struct rcx_members *own = NULL;
+
+    if (status == RCX_OK)
+        own = rcx_members_copy(job->context, (*comm_p)->members);
+    if (own)
+        rcx_members_replace(*comm_p, own);
+    return status == RCX_OK && !own ? RCX_ERR_NOMEM : status;
+}
+
 /* Create persistent requests of the point, with the method that spec
  * prescribes. */
 static rcx_status_t request(struct tune_job *job, struct tune_point *point,
@@ -94,7 +108,7 @@ static rcx_status_t request(struct tune_job *job, struct tune_point *point,
     const enum rcx_coll row = point->coll->row;
     struct tune_candidate *c = &point->candidates[point->count];
     rcx_comm_t **comm = &job->comms[point->count];
-    rcx_status_t status = *comm ? RCX_OK : rcx_comm_dup(job->world, comm);
+    rcx_status_t status = *comm ? RCX_OK : make_comm(job, comm);
     int i = 0;
 
     job->context->config.spec[row] = *spec;
@@ -147,7 +161,7 @@ static rcx_status_t add_candidate(struct tune_job *job,
         return RCX_OK;
     }
     status = free_requests(c);
-    rcx_cache_clear(&job->comms[point->count]->cache);
+    rcx_cache_clear(job->comms[point->count]->cache);
     return status;
 }
 

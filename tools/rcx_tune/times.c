@@ -35,7 +35,8 @@ bool tune_times_put_machine(const struct tune_job *job,
 bool tune_times_put(const struct tune_job *job, const struct tune_point *point)
 {
     const char *path = job->options.times;
-    const struct rcx_nodes *nodes = rcx_nodes_linked(job->world->nodes);
+    const struct rcx_nodes *nodes =
+        rcx_nodes_linked(job->world->members->nodes);
     FILE *file = path ? fopen(path, "a") : NULL;
     bool is_written = file != NULL;
 

@@ -273,12 +273,13 @@ static bool relate_again(const struct rcx_arguments *a,
 static void remember(const struct rcx_arguments *a, const struct rcx_buffers *b,
                      struct rcx_program *program)
 {
-    a->comm->cache.repeat = (struct rcx_repeat){
+    a->comm->repeat = (struct rcx_repeat){
         .sendbuf = a->sendbuf,
         .recvbuf = a->recvbuf,
         .count = a->count,
         .key = rcx_call_key(a->coll, RCX_ALIAS_NONE, a->type, a->op, a->root),
         .program = program,
+        .evictions = a->comm->context->evictions,
         .in = (char *)b->in,
         .out = b->out};
 }
@@ -286,8 +287,7 @@ static void remember(const struct rcx_arguments *a, const struct rcx_buffers *b,
 struct rcx_program *rcx_call_find_last(const struct rcx_arguments *a,
                                        struct rcx_buffers *b)
 {
-    struct rcx_program_cache *cache = &a->comm->cache;
-    struct rcx_program *last = cache->recent;
+    struct rcx_program *last = a->comm->cache->recent;
     struct rcx_call_key key;
 
     if (!last || rcx_comm_is_failed(a->comm) || a->irregular ||
@@ -298,7 +298,7 @@ struct rcx_program *rcx_call_find_last(const struct rcx_arguments *a,
     if (key.what != last->key.what || key.how != last->key.how)
         return NULL;
     remember(a, b, last);
-    cache->hits++;
+    a->comm->hits++;
     return last;
 }
 
@@ -311,7 +311,7 @@ rcx_status_t rcx_call_run(const struct rcx_arguments *a, const void *site)
     if (status != RCX_OK)
         return status;
     status = rcx_request_run(a->comm, program, b.in, b.out, site);
-    rcx_program_unpin(&a->comm->cache, program);
+    rcx_program_unpin(a->comm->cache, program);
     return status;
 }
 

@@ -97,18 +97,17 @@ struct rcx_program *rcx_call_find_last(const struct rcx_arguments *a,
 __attribute__((always_inline)) static inline struct rcx_program *
 rcx_call_repeat(const struct rcx_arguments *a, struct rcx_buffers *b)
 {
-    struct rcx_program_cache *cache = &a->comm->cache;
-    const struct rcx_repeat *r = &cache->repeat;
+    const struct rcx_repeat *r = &a->comm->repeat;
     const struct rcx_call_key key =
         rcx_call_key(a->coll, RCX_ALIAS_NONE, a->type, a->op, a->root);
 
     if (a->sendbuf == r->sendbuf && a->recvbuf == r->recvbuf &&
         a->count == r->count && key.what == r->key.what &&
-        key.how == r->key.how && !a->irregular &&
-        !rcx_comm_is_failed(a->comm)) {
+        key.how == r->key.how && r->evictions == a->comm->context->evictions &&
+        !a->irregular && !rcx_comm_is_failed(a->comm)) {
         b->in = r->in;
         b->out = r->out;
-        cache->hits++;
+        a->comm->hits++;
         return r->program;
     }
 

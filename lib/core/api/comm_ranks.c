@@ -32,7 +32,7 @@ static rcx_status_t find_node(struct rcx_comm *comm, int rank, int *node_p)
     if (!rcx_comm_map_nodes(comm))
         return rcx_fail(log, RCX_ERR_NOMEM,
                         "rcx_comm_node_of: no memory for a map of nodes");
-    nodes = rcx_nodes_linked(comm->nodes);
+    nodes = rcx_nodes_linked(comm->members->nodes);
     *node_p = nodes ? nodes->node[rank] : 0;
     return RCX_OK;
 }

@@ -30,7 +30,7 @@ static void remove_user_entry(struct rcx_context *context, rcx_datatype_t type,
                               rcx_op_t op)
 {
     for (struct rcx_comm *comm = context->comms.first; comm; comm = comm->next)
-        rcx_cache_remove(&comm->cache, type, op);
+        rcx_cache_remove(comm->cache, type, op);
 }
 
 int rcx_op_supported(rcx_op_t op, rcx_datatype_t datatype)

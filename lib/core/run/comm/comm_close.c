@@ -8,16 +8,16 @@
 #include "core/run/detect/straggler.h"
 #include "core/run/fault/agreement.h"
 #include "core/run/fault/failure.h"
-#include "core/run/plan/cache.h"
+#include "core/run/plan/members.h"
 #include "core/run/request/p2p.h"
 
 void rcx_comm_close(struct rcx_comm *comm)
 {
-    rcx_cache_clear(&comm->cache);
     rcx_straggler_free(comm);
     rcx_agreement_free(comm);
     rcx_p2p_close(&comm->p2p);
     rcx_comm_set_freed(comm);
+    rcx_members_put(comm->context, comm->members);
     rcx_comm_destroy(comm);
 }
 

@@ -5,27 +5,72 @@
 #include "core/run/detect/ctrl_dispatch.h"
 #include "core/run/detect/detector.h"
 #include "core/run/object/context.h"
+#include "core/run/plan/members.h"
 
-rcx_status_t rcx_comm_derive(struct rcx_comm *parent, uint32_t id,
-                             const int members[], int n,
-                             struct rcx_comm **new_p)
+rcx_status_t rcx_comm_make_full(struct rcx_context *context, uint32_t id,
+                                struct rcx_comm **comm_p)
+{
+    struct rcx_members *all =
+        rcx_members_create(context, context->boot->size, NULL);
+    const rcx_status_t status =
+        rcx_comm_create(context, id, context->boot->rank, all, comm_p);
+
+    if (status != RCX_OK)
+        rcx_members_put(context, all);
+    return status;
+}
+
+/* Programs that check calls, and those that are observed, are for one
+ * communicator. */
+static bool shares_members(const struct rcx_comm *parent, const int ranks[],
+                           int n)
+{
+    bool same = n == parent->size && !parent->context->observer &&
+                parent->config->check != RCX_CHECK_FULL;
+
+    for (int i = 0; i < n && same; i++)
+        same = ranks[i] == i;
+    return same;
+}
+
+/* Of these ranks of parent. NULL: no memory. */
+static struct rcx_members *members_of(const struct rcx_comm *parent,
+                                      const int ranks[], int n)
 {
     struct rcx_context *context = parent->context;
-    int *ranks = rcx_heap_alloc(&context->heap, (size_t)n * sizeof *ranks);
-    int rank = -1;
-    rcx_status_t status;
+    int *own;
 
-    if (!ranks)
-        return rcx_fail(&context->log, RCX_ERR_NOMEM,
-                        "no memory for a communicator of %d ranks", n);
-    for (int i = 0; i < n; i++) {
-        if (members[i] == parent->rank)
-            rank = i;
-        ranks[i] = rcx_comm_context_rank(parent, members[i]);
+    if (shares_members(parent, ranks, n)) {
+        parent->members->users++;
+        return parent->members;
     }
-    status = rcx_comm_create(context, id, rank, n, ranks, new_p);
-    if (status != RCX_OK)
+    own = rcx_heap_alloc(&context->heap, (size_t)n * sizeof *own);
+    for (int i = 0; i < n && own; i++)
+        own[i] = rcx_comm_context_rank(parent, ranks[i]);
+    return own ? rcx_members_create(context, n, own) : NULL;
+}
+
+static int index_in(const int ranks[], int n, int rank)
+{
+    int i = 0;
+
+    while (i < n && ranks[i] != rank)
+        i++;
+    return i < n ? i : -1;
+}
+
+rcx_status_t rcx_comm_derive(struct rcx_comm *parent, uint32_t id,
+                             const int ranks[], int n, struct rcx_comm **new_p)
+{
+    struct rcx_context *context = parent->context;
+    struct rcx_members *members = members_of(parent, ranks, n);
+    const rcx_status_t status = rcx_comm_create(
+        context, id, index_in(ranks, n, parent->rank), members, new_p);
+
+    if (status != RCX_OK) {
+        rcx_members_put(context, members);
         return status;
+    }
     if (parent->own)
         rcx_comm_use_config(*new_p, parent->own);
     (*new_p)->timeout_ns = parent->timeout_ns;
@@ -33,13 +78,13 @@ rcx_status_t rcx_comm_derive(struct rcx_comm *parent, uint32_t id,
 }
 
 rcx_status_t rcx_comm_make(struct rcx_comm *parent, uint32_t id, uint32_t group,
-                           const int members[], int n, struct rcx_comm **new_p)
+                           const int ranks[], int n, struct rcx_comm **new_p)
 {
-    const rcx_status_t status = rcx_comm_derive(parent, id, members, n, new_p);
+    const rcx_status_t status = rcx_comm_derive(parent, id, ranks, n, new_p);
 
     if (status != RCX_OK)
         return status;
-    (*new_p)->group = group;
+    rcx_comm_set_group(*new_p, group, 0);
     parent->context->comms.live++;
     rcx_ctrl_replay(*new_p); /* others may have reported its failure */
     return RCX_OK;

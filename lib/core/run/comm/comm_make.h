@@ -5,16 +5,19 @@
 
 #include "core/run/object/comm.h"
 
-/* A communicator of members, ranks of parent, this one among them. It has
- * parent's deadline and settings. */
+/* A communicator of all ranks of the context. */
+rcx_status_t rcx_comm_make_full(struct rcx_context *context, uint32_t id,
+                                struct rcx_comm **comm_p);
+
+/* A communicator of ranks of parent, this one among them. It has parent's
+ * deadline and settings. */
 rcx_status_t rcx_comm_derive(struct rcx_comm *parent, uint32_t id,
-                             const int members[], int n,
-                             struct rcx_comm **new_p);
+                             const int ranks[], int n, struct rcx_comm **new_p);
 
 /* The same for the user. Its members have agreed on its id and on its group
  * (struct rcx_comm). It may have failed. */
 rcx_status_t rcx_comm_make(struct rcx_comm *parent, uint32_t id, uint32_t group,
-                           const int members[], int n, struct rcx_comm **new_p);
+                           const int ranks[], int n, struct rcx_comm **new_p);
 
 /* Handle the failure of a new communicator at once, outside of progress. */
 void rcx_comm_attend(struct rcx_comm *comm);

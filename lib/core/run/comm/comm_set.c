@@ -11,7 +11,7 @@
 #include "core/base/hash.h"
 #include "core/run/comm/internal.h"
 #include "core/run/diag/describe.h"
-#include "core/run/plan/cache.h"
+#include "core/run/plan/members.h"
 
 /* Both are maxima over the members: of a hash of name and value, or of
  * UINT32_MAX where a member cannot change; and of the hash's complement. Each
@@ -73,25 +73,38 @@ static rcx_status_t judge(const struct rcx_comm *comm, const char *name,
     return RCX_OK;
 }
 
-/* Make the settings with the change; they have no user yet. */
+/* The settings with the change, which have no user yet, and members for
+ * programs of them. */
+struct change {
+    struct rcx_comm_config *config;
+    struct rcx_members *members;
+};
+
+static void discard(struct rcx_context *context, const struct change *change)
+{
+    rcx_heap_free(&context->heap, change->config);
+    rcx_members_put(context, change->members);
+}
+
 static rcx_status_t prepare(struct rcx_comm *comm, const char *name,
-                            const char *value, struct rcx_comm_config **made_p)
+                            const char *value, struct change *change)
 {
     struct rcx_context *context = comm->context;
     char text[RCX_CONFIG_TEXT];
     struct rcx_config *c;
 
-    *made_p = NULL;
+    *change = (struct change){.config = NULL};
     if (comm->live_requests > 0)
         return rcx_fail(&context->log, RCX_ERR_BUSY,
                         "rcx_comm_set: %s: %llu requests of the communicator "
                         "are not freed",
                         name, (unsigned long long)comm->live_requests);
-    *made_p = rcx_heap_zalloc(&context->heap, sizeof **made_p);
-    if (!*made_p)
+    change->config = rcx_heap_zalloc(&context->heap, sizeof *change->config);
+    change->members = rcx_members_copy(context, comm->members);
+    if (!change->config || !change->members)
         return rcx_fail(&context->log, RCX_ERR_NOMEM,
                         "rcx_comm_set: no memory for settings");
-    c = &(*made_p)->config;
+    c = &change->config->config;
     *c = *comm->config;
     c->order_is_set = c->timeout_is_set = true;
     c->timeout_ns = comm->timeout_ns;
@@ -105,27 +118,27 @@ static rcx_status_t prepare(struct rcx_comm *comm, const char *name,
     return RCX_OK;
 }
 
-/* Plans of the former settings are not used again. */
-static void apply(struct rcx_comm *comm, struct rcx_comm_config *made)
+/* Others may use the programs of the former settings. */
+static void apply(struct rcx_comm *comm, const struct change *change)
 {
-    rcx_comm_use_config(comm, made);
-    comm->timeout_ns = made->config.timeout_ns;
-    rcx_cache_clear(&comm->cache);
+    rcx_members_replace(comm, change->members);
+    rcx_comm_use_config(comm, change->config);
+    comm->timeout_ns = change->config->config.timeout_ns;
 }
 
 rcx_status_t rcx_comm_change_setting(struct rcx_comm *comm, const char *name,
                                      const char *value)
 {
-    struct rcx_comm_config *made;
-    const rcx_status_t own = prepare(comm, name, value, &made);
+    struct change change;
+    const rcx_status_t own = prepare(comm, name, value, &change);
     struct vote vote = vote_of(comm, name, value, own != RCX_OK);
     rcx_status_t status = combine(comm, &vote);
 
     if (status == RCX_OK)
         status = judge(comm, name, &vote, own);
     if (status == RCX_OK)
-        apply(comm, made);
+        apply(comm, &change);
     else
-        rcx_heap_free(&comm->context->heap, made);
+        discard(comm->context, &change);
     return status;
 }

@@ -78,7 +78,8 @@ static void keep_reason(struct rcx_comm *comm, const struct rcx_comm *group)
     if (rcx_comm_is_failed(comm) || !group->why)
         return;
     for (int i = 0; i < group->why->rank_count && n < RCX_RANKS_LISTED; i++)
-        ranks[n++] = rcx_comm_index(comm, group->ranks[group->why->ranks[i]]);
+        ranks[n++] = rcx_comm_index(
+            comm, rcx_comm_context_rank(group, group->why->ranks[i]));
     rcx_comm_set_reason(comm, ranks, n, group->why->text);
 }
 
@@ -149,7 +150,8 @@ static bool is_equal(const struct rcx_comm *group,
     bool equal = group->size == w->n;
 
     for (int i = 0; i < w->n && equal; i++)
-        equal = group->ranks[i] == rcx_comm_context_rank(w->comm, w->ranks[i]);
+        equal = rcx_comm_context_rank(group, i) ==
+                rcx_comm_context_rank(w->comm, w->ranks[i]);
     return equal;
 }
 
@@ -239,8 +241,7 @@ static rcx_status_t open_hidden(const struct rcx_group_call *w,
     if (status != RCX_OK)
         return status;
     (*hidden_p)->tag = w->tag;
-    (*hidden_p)->group = w->key;
-    (*hidden_p)->attempt = w->attempt;
+    rcx_comm_set_group(*hidden_p, w->key, w->attempt);
     (*hidden_p)->parent = comm;
     (*hidden_p)->is_freed = true; /* it is closed with the request */
     return RCX_OK;

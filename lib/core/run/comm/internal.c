@@ -20,7 +20,7 @@ rcx_status_t rcx_internal_run(struct rcx_comm *comm,
     if (status != RCX_OK)
         return status;
     status = rcx_request_run(comm, program, in, out, NULL);
-    rcx_program_unpin(&comm->cache, program);
+    rcx_program_unpin(comm->cache, program);
     return status;
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/iface/peer.h"
 #include "core/run/comm/comm_close.h"
+#include "core/run/comm/comm_make.h"
 #include "core/run/context/config_check.h"
 #include "core/run/context/context.h"
 #include "core/run/context/finalize.h"
@@ -337,7 +338,7 @@ static void open_status(struct rcx_context *context)
 
 static rcx_status_t make_comms(struct rcx_context *context)
 {
-    const int rank = context->boot->rank, size = context->boot->size;
+    const int size = context->boot->size;
     rcx_status_t status;
 
     if ((uint64_t)size > UINT64_C(1) << context->layout.rank_bits)
@@ -350,11 +351,11 @@ static rcx_status_t make_comms(struct rcx_context *context)
         !open_told(context))
         return rcx_fail(&context->log, RCX_ERR_NOMEM,
                         "no memory for communicators");
-    status = rcx_comm_create(context, RCX_COMM_ID_INTERNAL, rank, size, NULL,
-                             &context->internal);
+    status =
+        rcx_comm_make_full(context, RCX_COMM_ID_INTERNAL, &context->internal);
     if (status == RCX_OK)
-        status = rcx_comm_create(context, RCX_COMM_ID_WORLD, rank, size, NULL,
-                                 &context->world);
+        status =
+            rcx_comm_make_full(context, RCX_COMM_ID_WORLD, &context->world);
     if (status == RCX_OK)
         strcpy(context->world->name, "world");
     return status;

@@ -60,32 +60,46 @@ static void unlink_comm(struct rcx_context *context, struct rcx_comm *comm)
         comm->next->prev = comm->prev;
 }
 
-rcx_status_t rcx_comm_create(struct rcx_context *context, uint32_t id, int rank,
-                             int size, int *ranks, struct rcx_comm **comm_p)
+void rcx_comm_set_group(struct rcx_comm *comm, uint32_t group, uint32_t attempt)
 {
-    struct rcx_comm *comm = take_slot(context);
+    comm->group = group;
+    comm->attempt = attempt;
+    comm->window.tag =
+        rcx_tag_base(&comm->context->layout, comm->id, group ^ attempt);
+}
 
-    if (!comm) {
-        rcx_heap_free(&context->heap, ranks);
+void rcx_comm_use_members(struct rcx_comm *comm, struct rcx_members *members)
+{
+    comm->members = members;
+    comm->ranks = members->ranks;
+    comm->cache = &members->cache;
+    comm->repeat = (struct rcx_repeat){.program = NULL};
+}
+
+rcx_status_t rcx_comm_create(struct rcx_context *context, uint32_t id, int rank,
+                             struct rcx_members *members,
+                             struct rcx_comm **comm_p)
+{
+    struct rcx_comm *comm = members ? take_slot(context) : NULL;
+
+    if (!comm)
         return rcx_fail(&context->log, RCX_ERR_NOMEM,
                         "no memory for a communicator");
-    }
     comm->magic = RCX_COMM_MAGIC;
     comm->context = context;
     comm->id = id;
     comm->rank = rank;
-    comm->size = size;
-    comm->ranks = ranks;
+    comm->size = members->size;
+    rcx_comm_use_members(comm, members);
     comm->end = &comm->first;
     comm->window.mark_mask = rcx_tag_mark(&context->layout, UINT64_MAX);
     comm->window.sequence_mask = rcx_tag_sequence(&context->layout, UINT64_MAX);
     comm->window.sequence_shift = rcx_tag_sequence_shift(&context->layout);
-    comm->cache.heap = &context->heap;
+    rcx_comm_set_group(comm, 0, 0);
     comm->config = &context->config;
-    comm->cache.limit = context->config.plan_cache_bytes;
     rcx_recorder_init(&comm->recorder, &context->heap);
     rcx_recorder_init(&comm->p2p.recorder, &context->heap);
-    comm->shown = rcx_status_add_comm(&context->status, id, rank, size);
+    comm->shown = rcx_status_add_comm(&context->status, id, rank, comm->size);
     if (comm->shown) {
         comm->recorder.calls = &comm->shown->collectives;
         comm->p2p.recorder.calls = &comm->shown->messages;
@@ -112,10 +126,7 @@ void rcx_comm_destroy(struct rcx_comm *comm)
     rcx_status_remove_comm(comm->shown);
     rcx_recorder_free(&comm->recorder);
     rcx_heap_free(&context->heap, comm->why);
-    rcx_heap_free(&context->heap, comm->ranks);
     put_config(&context->heap, comm->own);
-    if (comm->nodes != context->nodes)
-        rcx_nodes_free(&context->heap, comm->nodes);
     if (comm->id >= RCX_COMM_ID_FIRST) {
         rcx_comm_id_put(&context->comms.ids, comm->id);
         rcx_comm_id_note_freed(&context->comms.ids, &context->heap, comm->id,
@@ -144,22 +155,22 @@ void rcx_comm_use_config(struct rcx_comm *comm, struct rcx_comm_config *config)
     put_config(&comm->context->heap, comm->own);
     comm->own = config;
     comm->config = &config->config;
-    comm->cache.limit = config->config.plan_cache_bytes;
+    comm->cache->limit = config->config.plan_cache_bytes;
 }
 
-bool rcx_comm_map_nodes(struct rcx_comm *comm)
+bool rcx_comm_map_nodes(const struct rcx_comm *comm)
 {
     struct rcx_context *context = comm->context;
+    struct rcx_members *m = comm->members;
 
-    if (comm->has_nodes)
+    if (m->has_nodes)
         return true;
-    if (!comm->ranks)
-        comm->nodes = context->nodes;
-    comm->has_nodes =
-        !comm->ranks || !context->nodes ||
-        rcx_nodes_map_subset(&context->heap, context->nodes, comm->ranks,
-                             comm->size, &comm->nodes);
-    return comm->has_nodes;
+    if (!m->ranks)
+        m->nodes = context->nodes;
+    m->has_nodes = !m->ranks || !context->nodes ||
+                   rcx_nodes_map_subset(&context->heap, context->nodes,
+                                        m->ranks, m->size, &m->nodes);
+    return m->has_nodes;
 }
 
 int rcx_comm_index(const struct rcx_comm *comm, int context_rank)

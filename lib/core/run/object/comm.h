@@ -12,6 +12,7 @@
 struct rcx_seq_window {
     uint64_t next;  /* next number to use */
     uint64_t limit; /* numbers below it are free */
+    uint64_t tag;   /* the communicator, in tags */
     uint64_t mark;  /* of the last call, in tags */
     uint64_t mark_mask;
     uint64_t sequence_mask; /* where numbers are in tags */
@@ -73,12 +74,13 @@ struct rcx_comm {
     uint32_t id;
     int rank;
     int size;
-    int *ranks;       /* ranks in the context; NULL: the same */
+    const int *ranks; /* ranks in the context; NULL: the same */
     int tag;          /* of a group in the making */
     uint32_t group;   /* tells it from earlier ones with its id; of a group in
                        the making: hash of its members */
     uint32_t attempt; /* number of failed attempts of these members */
-    struct rcx_comm *parent; /* while it is being made from it */
+    struct rcx_members *members; /* has ranks and cache */
+    struct rcx_comm *parent;     /* while it is being made from it */
     _Atomic bool
         starting;     /* RCX_THREAD_MULTIPLE: a thread starts a collective */
     bool is_replaced; /* by rcx_comm_shrink(): no member sends in it any more */
@@ -116,16 +118,21 @@ struct rcx_comm {
                        waits for */
     struct rcx_recorder recorder;
     struct rcx_status_comm *shown; /* its place in the status page, or NULL */
-    struct rcx_program_cache cache;
-    bool has_nodes; /* nodes is valid: */
-    struct rcx_nodes
-        *nodes; /* finest map: the context's, or its own; NULL: none */
+    struct rcx_program_cache *cache;
+    uint64_t hits; /* programs found in it */
+    struct rcx_repeat repeat;
 };
 
-/* Takes over ranks, also on failure. id is taken, and freed with the
- * communicator. */
+/* It becomes a user of members if it is made. NULL: there was no memory for
+ * them. id is taken, and freed with the communicator. */
 rcx_status_t rcx_comm_create(struct rcx_context *context, uint32_t id, int rank,
-                             int size, int *ranks, struct rcx_comm **comm_p);
+                             struct rcx_members *members,
+                             struct rcx_comm **comm_p);
+/* Set what tells it from others with its id: see group and attempt. */
+void rcx_comm_set_group(struct rcx_comm *comm, uint32_t group,
+                        uint32_t attempt);
+/* Use other members with the same ranks from now on. */
+void rcx_comm_use_members(struct rcx_comm *comm, struct rcx_members *members);
 /* Other modules have freed what they keep for it: see comm_close.h. */
 void rcx_comm_destroy(struct rcx_comm *comm);
 /* Free the table, when all communicators are deleted. */
@@ -160,7 +167,7 @@ bool rcx_comm_has_failed_for(const struct rcx_comm *comm, int context_rank);
 /* Use these settings from now on, instead of the context's or others. */
 void rcx_comm_use_config(struct rcx_comm *comm, struct rcx_comm_config *config);
 /* Make its map of nodes at first use. False: no memory. */
-bool rcx_comm_map_nodes(struct rcx_comm *comm);
+bool rcx_comm_map_nodes(const struct rcx_comm *comm);
 #define RCX_COMM_MAGIC UINT64_C(0x5243585f434f4d4d) /* "RCX_COMM" */
 
 static inline bool rcx_comm_is_valid(const struct rcx_comm *comm)

@@ -159,6 +159,8 @@ struct rcx_context {
     struct rcx_guard *guard;
     struct rcx_transport *transport; /* NULL: not open */
     rcx_thread_mode_t threads;
+    uint64_t
+        evictions; /* of programs; with one, no call is a repeat any more */
     struct rcx_progress progress;
     struct rcx_detector detector;
     struct rcx_callbacks callbacks;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Compiled calls: programs, their pieces, and the cache of a communicator. */
+/* Compiled calls: programs, their pieces, a cache of them, and its users. */
 #ifndef RCX_CORE_RUN_OBJECT_PROGRAM_H
 #define RCX_CORE_RUN_OBJECT_PROGRAM_H
 
@@ -10,8 +10,10 @@
 #include "core/run/object/call.h"
 #include "core/run/object/recorder.h"
 #include "core/sched/method.h"
+#include "core/sched/nodes.h"
 #include "core/sched/segment.h"
 
+struct rcx_context;
 struct rcx_profile_row;
 
 /* The plan of a row of segments, and its executions. */
@@ -56,7 +58,7 @@ static inline size_t rcx_exact_chunk(size_t count, size_t elem_bytes,
     return chunk < count ? chunk : 0;
 }
 
-/* A compiled call, in the plan cache of the communicator. */
+/* A compiled call, in the plan cache of communicators with the same members. */
 struct rcx_program {
     struct rcx_call call;
     struct rcx_call_key key; /* of users' calls without lists */
@@ -86,7 +88,7 @@ struct rcx_program {
     bool makes_comm; /* it is followed by steps of its own */
     bool is_p2p;     /* of a message: see p2p.h */
     size_t passing;  /* blocks in transit; 0: none, or all equal */
-    uint64_t tag;    /* communicator and fingerprint */
+    uint64_t tag;    /* fingerprint */
     uint32_t pins;   /* requests that use it */
     size_t bytes;
     struct rcx_program *chain;         /* in its hash bucket */
@@ -116,17 +118,30 @@ struct rcx_repeat {
     size_t count;
     struct rcx_call_key key;     /* as if in and out did not overlap */
     struct rcx_program *program; /* NULL: none */
+    uint64_t evictions;          /* of the context, before it */
     char *in, *out;
 };
 
 struct rcx_program_cache {
-    struct rcx_repeat repeat;
-    uint64_t hits, misses, evictions;
+    struct rcx_context *context;
+    uint64_t misses;
     struct rcx_program *recent; /* by last use, newest first */
     size_t bytes, limit;
     struct rcx_program *oldest;
-    struct rcx_heap *heap;
     struct rcx_program *buckets[RCX_CACHE_BUCKETS];
+};
+
+/* ---- plan/members.c ------------------------------------------------------ */
+
+/* What communicators of the same ranks and settings share. */
+struct rcx_members {
+    unsigned users; /* communicators */
+    int size;
+    int *ranks;     /* ranks in the context; NULL: the same */
+    bool has_nodes; /* nodes is valid: */
+    struct rcx_nodes
+        *nodes; /* finest map: the context's, or its own; NULL: none */
+    struct rcx_program_cache cache;
 };
 
 /* ---- request/p2p.c ------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The plan cache of a communicator: a hash table with a list in order of last
- * use, and the last call for repeats.
+ * The plan cache of communicators: a hash table with a list in order of last
+ * use.
  */
 #include "core/run/plan/cache.h"
 
@@ -23,26 +23,17 @@ static void link_newest(struct rcx_program_cache *cache, struct rcx_program *e)
     cache->recent = e;
 }
 
-/* The next call is no repeat of a call of e. */
-static void clear_repeat(struct rcx_program_cache *cache,
-                         const struct rcx_program *e)
-{
-    if (cache->repeat.program == e)
-        cache->repeat.program = NULL;
-}
-
 static void evict(struct rcx_program_cache *cache, struct rcx_program *e)
 {
     struct rcx_program **link = &cache->buckets[e->hash % RCX_CACHE_BUCKETS];
 
-    clear_repeat(cache, e);
     while (*link != e)
         link = &(*link)->chain;
     *link = e->chain;
     unlink_by_use(cache, e);
     cache->bytes -= e->bytes;
-    cache->evictions++;
-    rcx_program_free(cache->heap, e);
+    cache->context->evictions++;
+    rcx_program_free(&cache->context->heap, e);
 }
 
 /* Remove the oldest programs until the limit is kept, except pinned ones and
@@ -76,7 +67,7 @@ static void remove_program(struct rcx_program_cache *cache,
         evict(cache, e);
         return;
     }
-    clear_repeat(cache, e);
+    cache->context->evictions++;
     e->key = RCX_NO_CALL_KEY;
     if (e->call.type == type)
         e->call.type = 0;
@@ -102,7 +93,7 @@ static rcx_status_t insert(struct rcx_comm *comm, const struct rcx_call *call,
                            const struct rcx_program *first, uint64_t hash,
                            struct rcx_program **program_p)
 {
-    struct rcx_program_cache *cache = &comm->cache;
+    struct rcx_program_cache *cache = comm->cache;
     struct rcx_program **bucket = &cache->buckets[hash % RCX_CACHE_BUCKETS];
     struct rcx_program *e;
     const rcx_status_t status = rcx_program_compile(comm, call, first, &e);
@@ -124,7 +115,7 @@ static rcx_status_t find(struct rcx_comm *comm, const struct rcx_call *call,
                          const struct rcx_program *first,
                          struct rcx_program **program_p)
 {
-    struct rcx_program_cache *cache = &comm->cache;
+    struct rcx_program_cache *cache = comm->cache;
     struct rcx_program *e = cache->recent;
 
     if (!e || !rcx_call_is_same(&e->call, call, comm->size)) {
@@ -141,7 +132,7 @@ static rcx_status_t find(struct rcx_comm *comm, const struct rcx_call *call,
         unlink_by_use(cache, e);
         link_newest(cache, e);
     }
-    cache->hits++;
+    comm->hits++;
     e->pins++;
     *program_p = e;
     return RCX_OK;

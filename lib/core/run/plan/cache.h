@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The plan cache of a communicator: programs in a hash table, in order of last
- * use, bounded by bytes.
+ * The plan cache of communicators with the same members: programs in a hash
+ * table, in order of last use, bounded by bytes.
  */
 #ifndef RCX_CORE_RUN_PLAN_CACHE_H
 #define RCX_CORE_RUN_PLAN_CACHE_H

@@ -99,7 +99,7 @@ static struct rcx_shape shape_of(const struct rcx_comm *comm,
         .rank = comm->rank,
         .size = comm->size,
         .root = call->root,
-        .nodes = comm->nodes,
+        .nodes = comm->members->nodes,
         .cores = comm->context->cores,
         .machine = &comm->context->config.tuning.machine,
         .count = call->count,
@@ -516,8 +516,7 @@ static void classify(const struct rcx_comm *comm, struct rcx_program *e,
                  e->sums_in_stages; /* a stage may have lists */
     e->is_special = e->one_way || e->has_stages;
     e->record = record_of(e);
-    e->tag = rcx_tag_base(&comm->context->layout, comm->id,
-                          fingerprint(e) ^ comm->group ^ comm->attempt);
+    e->tag = rcx_tag_base(&comm->context->layout, 0, fingerprint(e));
 }
 
 /* A call whose stages get their programs later. */

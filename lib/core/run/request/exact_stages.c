@@ -136,7 +136,7 @@ static rcx_status_t set_program(struct rcx_request *r, struct rcx_stage *stage,
     if (status != RCX_OK)
         return status;
     if (stage->program != r->program)
-        rcx_program_unpin(&r->comm->cache, stage->program);
+        rcx_program_unpin(r->comm->cache, stage->program);
     stage->program = program;
     return RCX_OK;
 }

@@ -572,7 +572,7 @@ void rcx_request_adopt(struct rcx_request *r, struct rcx_exec *x, bool is_over,
 
     link_request(r);
     r->sequence = w->next - 1;
-    r->mark = w->mark;
+    r->mark = rcx_seq_window_mark(w);
     r->slots[0] = x;
     r->launched = 1;
     r->record = record;

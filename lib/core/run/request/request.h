@@ -45,7 +45,7 @@ static inline void rcx_request_clear(struct rcx_request *r)
 {
     if (r->program->has_stages)
         rcx_request_free_stages(r);
-    rcx_program_unpin(&r->comm->cache, r->program);
+    rcx_program_unpin(r->comm->cache, r->program);
 }
 /* Takes over the caller's pin of program, also on failure. */
 rcx_status_t rcx_request_create(struct rcx_comm *comm,

@@ -62,7 +62,7 @@ rcx_status_t rcx_request_create(struct rcx_comm *comm,
     rcx_status_t status;
 
     if (!r) {
-        rcx_program_unpin(&comm->cache, program);
+        rcx_program_unpin(comm->cache, program);
         return rcx_fail(&context->log, RCX_ERR_NOMEM,
                         "no memory for a request");
     }

@@ -27,11 +27,17 @@ static inline uint64_t rcx_seq_window_tag(const struct rcx_seq_window *w,
     return number << w->sequence_shift & w->sequence_mask;
 }
 
-/* The mark of the next call, in tags. */
+/* The communicator and the mark of the last call, in tags. */
+static inline uint64_t rcx_seq_window_mark(const struct rcx_seq_window *w)
+{
+    return w->tag ^ w->mark;
+}
+
+/* The same for the next call. */
 static inline uint64_t rcx_seq_window_next_mark(struct rcx_seq_window *w)
 {
     w->mark = (w->mark - w->mark_mask) & w->mark_mask;
-    return w->mark;
+    return rcx_seq_window_mark(w);
 }
 
 /* r waits for a number. */

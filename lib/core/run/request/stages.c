@@ -89,7 +89,7 @@ void rcx_request_free_stages(struct rcx_request *r)
 {
     for (unsigned i = 0; i < r->stage_count; i++)
         if (r->stages[i].program != r->program)
-            rcx_program_unpin(&r->comm->cache, r->stages[i].program);
+            rcx_program_unpin(r->comm->cache, r->stages[i].program);
     rcx_exact_free(r);
 }
 
@@ -102,8 +102,8 @@ void rcx_request_take_over(struct rcx_request *r)
     r->program = r->stages[i + 1].program;
     for (; i < r->stage_count; i++)
         r->stages[i] = r->stages[i + 1];
-    rcx_program_unpin(&r->comm->cache, over[0]);
-    rcx_program_unpin(&r->comm->cache, over[1]);
+    rcx_program_unpin(r->comm->cache, over[0]);
+    rcx_program_unpin(r->comm->cache, over[1]);
 }
 
 /* ---- The prologue: comparison of calls ----------------------------------- */

@@ -51,7 +51,7 @@ rcx_status_t rcx_request_finish_blocking(struct rcx_comm *comm,
     x->owner = &r;
     rcx_request_adopt(&r, x, is_over, rcx_recorder_reopen(&comm->recorder));
     status = rcx_request_wait(&r);
-    rcx_program_unpin(&comm->cache, program);
+    rcx_program_unpin(comm->cache, program);
     return status;
 }
 

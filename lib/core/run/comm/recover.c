@@ -184,9 +184,24 @@ static rcx_status_t make_living(struct rcx_comm *comm, uint32_t id,
                     "rcx_comm_shrink: no memory for a communicator");
 }
 
+/* All members that are not dead have the last decision of comm. They have that
+ * of a communicator that it replaces, too: they had it before they made comm.
+ */
+static void settle_all(struct rcx_comm *comm)
+{
+    rcx_agreement_settle(comm);
+    comm->is_replaced = comm->replacement_id != 0;
+    for (struct rcx_comm *c = comm->context->comms.first; c; c = c->next)
+        if (comm->is_replaced && !c->is_replaced &&
+            c->replacement_id == comm->id &&
+            c->replacement_group == comm->group)
+            settle_all(c);
+}
+
 /* All members of made have the decision once its barrier is over: a member may
  * have learned it in another way than this one, and cannot know. A failure of
- * the barrier is one of made, and is reported by its next operation. */
+ * the barrier is one of made, and is reported by its next operation; then the
+ * barrier of what replaces made shows it. */
 static void settle(struct rcx_comm *comm, struct rcx_comm *made,
                    int64_t timeout_ns, bool all_failed)
 {
@@ -198,10 +213,12 @@ static void settle(struct rcx_comm *comm, struct rcx_comm *made,
     if (made->size > 1)
         status = rcx_internal_barrier(made);
     made->timeout_ns = usual_ns;
-    if (status != RCX_OK)
-        return;
-    rcx_agreement_settle(comm);
-    comm->is_replaced = all_failed && rcx_agreement_all_are_dead(comm);
+    if (all_failed && rcx_agreement_all_are_dead(comm)) {
+        comm->replacement_id = made->id;
+        comm->replacement_group = made->group;
+    }
+    if (status == RCX_OK)
+        settle_all(comm);
 }
 
 rcx_status_t rcx_comm_run_shrink(struct rcx_comm *comm, int64_t timeout_ns,

@@ -84,6 +84,9 @@ struct rcx_comm {
     _Atomic bool
         starting;     /* RCX_THREAD_MULTIPLE: a thread starts a collective */
     bool is_replaced; /* by rcx_comm_shrink(): no member sends in it any more */
+    uint32_t replacement_id; /* of what replaces it, once all members have the
+                                decision; 0: nothing */
+    uint32_t replacement_group;
     const struct rcx_config *config;  /* the context's, or: */
     struct rcx_comm_config *own;      /* that of rcx_comm_set(); or NULL */
     char name[RCX_COMM_NAME_MAX + 1]; /* empty: none */

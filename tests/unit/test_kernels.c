@@ -501,7 +501,7 @@ static void compare_average(enum rcx_isa isa, rcx_datatype_t type, int ranks)
     const size_t n = reference_samples(expected, type);
 
     memcpy(got, expected, n * bytes);
-    finish(got, n, ranks);
+    finish(got, got, NULL, n, ranks);
     for (size_t at = 0; at < n * bytes; at += bytes) {
         reference_average(expected + at, type, ranks);
         if (!reference_equal(got + at, expected + at, type)) {
@@ -515,6 +515,33 @@ static void compare_average(enum rcx_isa isa, rcx_datatype_t type, int ranks)
     free(got);
 }
 
+/* The last combine has the bits of a sum and what follows it. */
+static void compare_last(enum rcx_isa isa, rcx_datatype_t type, int ranks)
+{
+    const rcx_finish_fn_t finish = rcx_finish_find(isa, RCX_AVG, type);
+    const size_t bytes = reference_bytes(type);
+    char *left = allocate((size_t)REFERENCE_SAMPLES * bytes);
+    char *right = allocate((size_t)REFERENCE_SAMPLES * bytes);
+    char *expected = allocate((size_t)REFERENCE_SAMPLES * bytes);
+    const size_t n = reference_samples(left, type);
+
+    for (size_t shift = 0; shift < n; shift += 1 + n / 40) {
+        memcpy(right, left + shift * bytes, (n - shift) * bytes);
+        memcpy(right + (n - shift) * bytes, left, shift * bytes);
+        rcx_kernel_find(isa, RCX_SUM, type)(expected, left, right, n);
+        finish(expected, expected, NULL, n, ranks);
+        finish(right, left, right, n, ranks);
+        for (size_t at = 0; at < n * bytes; at += bytes)
+            if (!reference_equal(right + at, expected + at, type))
+                fail_msg("last combine of %s over %d ranks by %s",
+                         rcx_type_predefined(type)->name, ranks,
+                         rcx_isa_name(isa));
+    }
+    free(left);
+    free(right);
+    free(expected);
+}
+
 static void averages_of(enum rcx_isa isa)
 {
     static const int ranks[] = {1,  2,    3,     4,       7,      10,
@@ -522,8 +549,10 @@ static void averages_of(enum rcx_isa isa)
 
     for (rcx_datatype_t type = 1; type <= RCX_LONG_DOUBLE_INT; type++)
         for (size_t i = 0; i < sizeof(ranks) / sizeof(*ranks); i++)
-            if (rcx_finish_find(isa, RCX_AVG, type))
+            if (rcx_finish_find(isa, RCX_AVG, type)) {
                 compare_average(isa, type, ranks[i]);
+                compare_last(isa, type, ranks[i]);
+            }
 }
 
 static void only_avg_has_a_finish_and_it_divides_once(void **state)

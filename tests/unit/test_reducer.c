@@ -77,6 +77,7 @@ static void fill_sources(rcx_datatype_t type, uint64_t *random)
 struct tree {
     unsigned operands, parts;
     unsigned left[MOST], right[MOST];
+    bool is_final;
 };
 
 /* Add a tree of random shape over operands lo to hi - 1; returns its root. */
@@ -126,6 +127,8 @@ static void reduce_in_steps(const struct tree *t, const struct rcx_reducer *r,
 
         assert_ok(rcx_reducer_apply(r, expected[i], left, right, count));
     }
+    if (t->is_final)
+        r->finish(expected[t->parts - 1], NULL, NULL, count, r->ranks);
 }
 
 /* Places of results: vectors of their own, or that of an operand, or for a
@@ -157,7 +160,7 @@ static rcx_status_t reduce_at_once(const struct tree *t,
                                          .left_stays = stays[l],
                                          .right_stays = stays[rt]};
     }
-    return rcx_reducer_apply_many(r, list, t->parts, count);
+    return rcx_reducer_apply_many(r, list, t->parts, count, t->is_final);
 }
 
 static void check(const struct tree *t, const struct rcx_reducer *r,
@@ -231,10 +234,23 @@ static void subtract(void *dst, const void *left, const void *right,
         ((uint64_t *)dst)[i] = 3 * l[i] - r[i];
 }
 
+/* What is finished twice, or not, shows. */
+static void finish(void *dst, const void *left, const void *right, size_t count,
+                   int ranks)
+{
+    if (right)
+        subtract(dst, left, right, count);
+    for (size_t i = 0; i < count; i++)
+        ((uint64_t *)dst)[i] += (uint64_t)ranks;
+}
+
 static void trees_of_any_shape_keep_their_brackets(void **state)
 {
-    const struct rcx_reducer r = {
-        .kernel = subtract, .type = RCX_UINT64, .elem_bytes = sizeof(uint64_t)};
+    const struct rcx_reducer r = {.kernel = subtract,
+                                  .type = RCX_UINT64,
+                                  .elem_bytes = sizeof(uint64_t),
+                                  .finish = finish,
+                                  .ranks = 3};
     static const size_t counts[] = {1,    2,    1023, 1024, 1025,
                                     2047, 2048, 2049, 4000};
     uint64_t random = SEED;
@@ -242,8 +258,9 @@ static void trees_of_any_shape_keep_their_brackets(void **state)
     (void)state;
     fill_sources(RCX_UINT64, &random);
     for (int i = 0; i < SHAPES; i++) {
-        const struct tree t = random_tree(&random);
+        struct tree t = random_tree(&random);
 
+        t.is_final = i / 9 % 2;
         try_tree(&t, &r, counts[i % 9]);
     }
 }

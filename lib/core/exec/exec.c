@@ -73,6 +73,19 @@ static inline char *right_of(const struct rcx_exec *x,
     return rcx_exec_at(x, m->right, m->right_at);
 }
 
+/* dst = left op right, of all elements of a REDUCE step or of some. */
+static rcx_status_t combine(struct rcx_exec *x, const struct rcx_step *step,
+                            struct rcx_reduction vectors, size_t count)
+{
+    const struct rcx_reducer *r = x->reducer;
+
+    if (__builtin_expect(!r->finish || !step->is_final, 1))
+        return rcx_reducer_apply(r, vectors.dst, vectors.left, vectors.right,
+                                 count);
+    r->finish(vectors.dst, vectors.left, vectors.right, count, r->ranks);
+    return RCX_OK;
+}
+
 /* Whether nothing but the data of m keeps its sink from running. */
 static bool is_ready_to_take(struct rcx_message *m)
 {
@@ -90,11 +103,12 @@ static void take(struct rcx_message *m, size_t from, const void *data,
     const struct rcx_message *reduction = &x->messages[m->step->sink - 1];
     const bool is_left =
         reduction->left == m->dst && reduction->left_at == m->dst_at;
-    const char *left = left_of(x, reduction) + from;
-    const char *right = right_of(x, reduction) + from;
-    const rcx_status_t status = rcx_reducer_apply(
-        x->reducer, dst_of(x, reduction) + from, is_left ? data : left,
-        is_left ? right : data, bytes / x->elem_bytes);
+    const struct rcx_reduction vectors = {
+        .dst = dst_of(x, reduction) + from,
+        .left = is_left ? data : left_of(x, reduction) + from,
+        .right = is_left ? right_of(x, reduction) + from : data};
+    const rcx_status_t status =
+        combine(x, reduction->step, vectors, bytes / x->elem_bytes);
 
     if (status != RCX_OK)
         fail(x, status);
@@ -353,8 +367,11 @@ static rcx_status_t work(struct rcx_exec *x, struct rcx_message *m)
     if (x->status != RCX_OK)
         return RCX_OK;
     if (m->kind == RCX_STEP_REDUCE)
-        return rcx_reducer_apply(x->reducer, dst_of(x, m), left_of(x, m),
-                                 right_of(x, m), m->step->count);
+        return combine(x, m->step,
+                       (struct rcx_reduction){.dst = dst_of(x, m),
+                                              .left = left_of(x, m),
+                                              .right = right_of(x, m)},
+                       m->step->count);
     if (m->streams)
         rcx_stream_copy(dst_of(x, m), left_of(x, m), m->due);
     else

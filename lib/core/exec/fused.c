@@ -68,7 +68,8 @@ rcx_status_t rcx_fused_run(struct rcx_exec *x, const struct rcx_message *m)
         list[n++] = reduction_of(x, part);
     while (!part++->is_last);
     if (x->status == RCX_OK)
-        status = rcx_reducer_apply_many(x->reducer, list, n, m->step->count);
+        status = rcx_reducer_apply_many(x->reducer, list, n, m->step->count,
+                                        m->step->is_final);
     for (part -= n; n > 0; n--, part++) {
         const rcx_status_t left = release(x, part->left_from);
         const rcx_status_t right = release(x, part->right_from);

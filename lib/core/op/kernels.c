@@ -183,10 +183,14 @@ static inline __m256 load8(const uint16_t *halves)
     return _mm256_cvtph_ps(_mm_loadu_si128((const void *)halves));
 }
 
+static inline __m128i to_halves(__m256 values)
+{
+    return _mm256_cvtps_ph(values, _MM_FROUND_TO_NEAREST_INT);
+}
+
 static inline void store8(uint16_t *halves, __m256 values)
 {
-    _mm_storeu_si128((void *)halves,
-                     _mm256_cvtps_ph(values, _MM_FROUND_TO_NEAREST_INT));
+    _mm_storeu_si128((void *)halves, to_halves(values));
 }
 
 static inline __m256 average8(__m256 a, __m256 b)
@@ -356,38 +360,78 @@ COPY_KERNELS(exact_float64, sizeof(rcx_exact64_t))
 /* ---- Averages ------------------------------------------------------------ */
 
 /* A number of ranks that is a power of two has an exact reciprocal, by which a
- * product has the bits of the quotient, in less time. */
+ * product has the bits of the quotient, in less time. A sum is rounded to the
+ * type first. */
+#define AVERAGE_LOOP(value)                                                    \
+    do {                                                                       \
+        INDEPENDENT                                                            \
+        for (size_t i = 0; i < count; i++)                                     \
+            d[i] = (value);                                                    \
+    } while (0)
+
 #define AVERAGE(name, ctype, from, to, part_t)                                 \
-    static void average_##name(void *dst, size_t count, int ranks)             \
+    static void average_##name(void *dst, const void *left, const void *right, \
+                               size_t count, int ranks)                        \
     {                                                                          \
         const part_t all = (part_t)ranks, part = 1 / all;                      \
+        const bool is_exact = (ranks & (ranks - 1)) == 0;                      \
+        const ctype *l = left, *r = right;                                     \
         ctype *d = dst;                                                        \
                                                                                \
-        if ((ranks & (ranks - 1)) == 0) {                                      \
-            INDEPENDENT                                                        \
-            for (size_t i = 0; i < count; i++)                                 \
-                d[i] = to(from(d[i]) * part);                                  \
-        } else {                                                               \
-            INDEPENDENT                                                        \
-            for (size_t i = 0; i < count; i++)                                 \
-                d[i] = to(from(d[i]) / all);                                   \
-        }                                                                      \
+        if (r && is_exact)                                                     \
+            AVERAGE_LOOP(to(from(to(from(l[i]) + from(r[i]))) * part));        \
+        else if (r)                                                            \
+            AVERAGE_LOOP(to(from(to(from(l[i]) + from(r[i]))) / all));         \
+        else if (is_exact)                                                     \
+            AVERAGE_LOOP(to(from(l[i]) * part));                               \
+        else                                                                   \
+            AVERAGE_LOOP(to(from(l[i]) / all));                                \
     }
 
 #define COMPLEX_AVERAGE(type, part)                                            \
-    static void average_##type(void *dst, size_t count, int ranks)             \
+    static void average_##type(void *dst, const void *left, const void *right, \
+                               size_t count, int ranks)                        \
     {                                                                          \
-        average_##part(dst, 2 * count, ranks);                                 \
+        average_##part(dst, left, right, 2 * count, ranks);                    \
     }
 
 AVERAGE(float32, float, , , float)
 AVERAGE(float64, double, , , double)
+AVERAGE(bfloat16, uint16_t, from_bfloat16, to_bfloat16, float)
 COMPLEX_AVERAGE(complex_float, float32)
 COMPLEX_AVERAGE(complex_double, float64)
 
+#if LEVEL == LEVEL_avx2
+static void average_float16(void *dst, const void *left, const void *right,
+                            size_t count, int ranks)
+{
+    const __m256 all = _mm256_set1_ps((float)ranks);
+    const __m256 part = _mm256_set1_ps(1 / (float)ranks);
+    const bool is_exact = (ranks & (ranks - 1)) == 0;
+    const uint16_t *l = left, *r = right;
+    uint16_t *d = dst;
+    size_t i = 0;
+
+    for (; i + 8 <= count; i += 8) {
+        __m256 sum = load8(l + i);
+
+        if (r)
+            sum = _mm256_cvtph_ps(to_halves(_mm256_add_ps(sum, load8(r + i))));
+        store8(d + i, is_exact ? _mm256_mul_ps(sum, part)
+                               : _mm256_div_ps(sum, all));
+    }
+    for (; i < count; i++) {
+        float sum = from_float16(l[i]);
+
+        if (r)
+            sum = from_float16(to_float16(sum + from_float16(r[i])));
+        d[i] = to_float16(sum / (float)ranks);
+    }
+}
+#endif
+
 #if LEVEL == LEVEL_baseline
 AVERAGE(float16, uint16_t, from_float16, to_float16, float)
-AVERAGE(bfloat16, uint16_t, from_bfloat16, to_bfloat16, float)
 AVERAGE(long_double, long_double, , , long_double)
 COMPLEX_AVERAGE(complex_long_double, long_double)
 #endif
@@ -443,11 +487,11 @@ EXACT(float64, RCX_FLOAT64)
 const rcx_finish_table_t CAT(rcx_averages_, RCX_KERNELS_ISA) = {
     [RCX_FLOAT32] = average_float32,
     [RCX_FLOAT64] = average_float64,
+    [RCX_BFLOAT16] = average_bfloat16,
     [RCX_COMPLEX_FLOAT] = average_complex_float,
     [RCX_COMPLEX_DOUBLE] = average_complex_double,
-    BASELINE_ONLY([RCX_FLOAT16] = average_float16,
-                  [RCX_BFLOAT16] = average_bfloat16,
-                  [RCX_LONG_DOUBLE] = average_long_double,
+    NOT_AVX512([RCX_FLOAT16] = average_float16,)
+    BASELINE_ONLY([RCX_LONG_DOUBLE] = average_long_double,
                   [RCX_COMPLEX_LONG_DOUBLE] = average_complex_long_double,)
 };
 

@@ -22,8 +22,10 @@
 typedef void (*rcx_kernel_fn_t)(void *dst, const void *left, const void *right,
                                 size_t count);
 
-/* Applied once to the result of a reduction over ranks processes. */
-typedef void (*rcx_finish_fn_t)(void *dst, size_t count, int ranks);
+/* The last combine of a reduction over ranks processes, and what follows it,
+ * once for each element. right NULL: left is the sum of all. dst as above. */
+typedef void (*rcx_finish_fn_t)(void *dst, const void *left, const void *right,
+                                size_t count, int ranks);
 
 enum rcx_isa {
     RCX_ISA_BASELINE, /* what the compiler may assume of every machine */
@@ -48,7 +50,7 @@ enum rcx_isa rcx_isa_best(void);
 rcx_kernel_fn_t rcx_kernel_find(enum rcx_isa isa, rcx_op_t op,
                                 rcx_datatype_t type);
 
-/* What is left to do after the last combine, likewise; NULL for nothing. */
+/* For ops that do something after the last combine, likewise; else NULL. */
 rcx_finish_fn_t rcx_finish_find(enum rcx_isa isa, rcx_op_t op,
                                 rcx_datatype_t type);
 

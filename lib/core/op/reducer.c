@@ -26,17 +26,25 @@ static char *at(const char *vector, bool stays, size_t offset)
     return (char *)((uintptr_t)vector + (stays ? 0 : offset));
 }
 
+/* is_final: the last one makes a result of the collective. */
 static rcx_status_t apply_to_block(const struct rcx_reducer *r,
                                    const struct rcx_reduction list[],
-                                   unsigned n, size_t offset, size_t count)
+                                   unsigned n, size_t offset, size_t count,
+                                   bool is_final)
 {
+    const bool finishes = is_final && r->finish;
     rcx_status_t status = RCX_OK;
 
-    for (unsigned i = 0; i < n && status == RCX_OK; i++)
-        status = rcx_reducer_apply(
-            r, at(list[i].dst, list[i].dst_stays, offset),
-            at(list[i].left, list[i].left_stays, offset),
-            at(list[i].right, list[i].right_stays, offset), count);
+    for (unsigned i = 0; i < n && status == RCX_OK; i++) {
+        char *dst = at(list[i].dst, list[i].dst_stays, offset);
+        const char *left = at(list[i].left, list[i].left_stays, offset);
+        const char *right = at(list[i].right, list[i].right_stays, offset);
+
+        if (finishes && i == n - 1)
+            r->finish(dst, left, right, count, r->ranks);
+        else
+            status = rcx_reducer_apply(r, dst, left, right, count);
+    }
     return status;
 }
 
@@ -77,7 +85,7 @@ static void apply_to_rows(const struct rcx_reducer *r,
 
 rcx_status_t rcx_reducer_apply_many(const struct rcx_reducer *r,
                                     const struct rcx_reduction list[],
-                                    unsigned n, size_t count)
+                                    unsigned n, size_t count, bool is_final)
 {
     const size_t block = block_of(r, count);
     rcx_status_t status = RCX_OK;
@@ -87,7 +95,8 @@ rcx_status_t rcx_reducer_apply_many(const struct rcx_reducer *r,
         return RCX_OK;
     }
     for (size_t i = 0; i < count && status == RCX_OK; i += block)
-        status = apply_to_block(r, list, n, i * r->elem_bytes,
-                                count - i < block ? count - i : block);
+        status =
+            apply_to_block(r, list, n, i * r->elem_bytes,
+                           count - i < block ? count - i : block, is_final);
     return status;
 }

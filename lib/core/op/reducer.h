@@ -32,6 +32,12 @@ struct rcx_reducer {
     /* All operands at once, in the order of ranks, for ops that combine no
      * part of them: two by kernel, more by this. NULL: two by two. */
     rcx_exact_rows_fn_t rows;
+    /* The last reduction of each element of a result, of operands of so many
+     * ranks, where something follows it that its plan does there: see
+     * rcx_finish_fn_t. NULL: it is one as the others. */
+    void (*finish)(void *dst, const void *left, const void *right, size_t count,
+                   int ranks);
+    int ranks;
     const struct rcx_wire *wire; /* NULL: elements are sent as they are */
     bool adds_packed;            /* the op is that of wire->add() */
 };
@@ -65,13 +71,13 @@ struct rcx_reduction {
  * room of the whole vector, and only its first block may be written. Other
  * vectors are equal or do not overlap, nor do they overlap one that stays,
  * unless they are read before it is written. The result has the bits of n calls
- * of rcx_reducer_apply().
+ * of rcx_reducer_apply(), or if it is final, of a last one by finish().
  *
  * With rows, the list is one tree, and its result the last one: only this one
  * is computed, from all operands that are no intermediate results.
  */
 rcx_status_t rcx_reducer_apply_many(const struct rcx_reducer *r,
                                     const struct rcx_reduction list[],
-                                    unsigned n, size_t count);
+                                    unsigned n, size_t count, bool is_final);
 
 #endif

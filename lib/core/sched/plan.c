@@ -206,15 +206,16 @@ static struct rcx_plan *pack(struct rcx_builder *b,
     pack_edges(steps, n, edges, successors);
     rcx_sinks_find(steps, n, successors);
     rcx_shared_sends_find(b, steps, n, successors);
-    rcx_final_steps_find(b->shape, steps, n, successors);
-    *plan = (struct rcx_plan){.step_count = n,
-                              .steps = steps,
-                              .successors = successors,
-                              .ready = ready,
-                              .ready_count = pack_ready(steps, n, ready),
-                              .parts = parts,
-                              .scratch = b->scratch,
-                              .bytes = bytes};
+    *plan = (struct rcx_plan){
+        .step_count = n,
+        .steps = steps,
+        .successors = successors,
+        .ready = ready,
+        .ready_count = pack_ready(steps, n, ready),
+        .parts = parts,
+        .scratch = b->scratch,
+        .combined = rcx_final_steps_find(b->shape, steps, n, successors),
+        .bytes = bytes};
     if (rcx_reductions_fuse(b, steps, successors, parts, &plan->part_count))
         return plan;
     rcx_heap_free(b->heap, plan);

@@ -182,8 +182,8 @@ struct rcx_step {
         fused;     /* of a REDUCE: index plus one of the first part of the fused
                        reduction that it belongs to; 0: none. Of a RECV: the
                        same of the only step that reads its data */
-    bool is_final; /* of a RECV or COPY: dst is the caller's, and no other step
-                      reads it */
+    bool is_final; /* dst is the caller's, and no other step reads it or writes
+                      it again; not of a SEND */
 };
 
 /* The spans of a step. Spans that its kind does not use are undefined. */
@@ -236,7 +236,8 @@ struct rcx_plan {
     uint32_t part_count;
     const struct rcx_fused_part *parts; /* of all fused reductions */
     size_t scratch;                     /* elements of RCX_BUFFER_TMP */
-    size_t bytes;                       /* size of this block */
+    size_t combined; /* elements of OUT that final REDUCE steps store */
+    size_t bytes;    /* size of this block */
 };
 
 /*
@@ -358,9 +359,9 @@ void rcx_shared_sends_find(struct rcx_builder *b, struct rcx_step *steps,
                            uint32_t count, const uint32_t *successors);
 
 /* Find steps whose data is final. Edges must have been found and packed.
- * See final.c. */
-void rcx_final_steps_find(const struct rcx_shape *s, struct rcx_step *steps,
-                          uint32_t count, const uint32_t *successors);
+ * Returns plan->combined. See final.c. */
+size_t rcx_final_steps_find(const struct rcx_shape *s, struct rcx_step *steps,
+                            uint32_t count, const uint32_t *successors);
 
 /* Print one line per step, for people and for golden tests. */
 void rcx_plan_print(const struct rcx_plan *plan, FILE *file);

@@ -310,6 +310,18 @@ static rcx_status_t build_pieces(struct rcx_comm *comm, struct rcx_program *e,
     return status;
 }
 
+/* If all of the result is stored by final reductions, these do what follows
+ * them, while the data is in registers. */
+static void finish_in_reductions(struct rcx_program *e, int ranks)
+{
+    for (size_t i = 0; i < e->piece_count; i++)
+        if (e->pieces[i].pool.plan->combined != e->pieces[i].out_count)
+            return;
+    e->combine.reducer.finish = e->combine.finish;
+    e->combine.reducer.ranks = ranks;
+    e->combine.finish = NULL;
+}
+
 /*
  * Make the executions and the scratch that one operation may use at once, so
  * that a repeated call allocates nothing, whatever the timing of its segments.
@@ -563,6 +575,8 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
         return RCX_OK;
     }
     status = build_pieces(comm, e, &shape);
+    if (status == RCX_OK)
+        finish_in_reductions(e, comm->size);
     e->is_short = e->segments == 1 && !e->has_stages;
     e->is_single = e->is_short && !e->is_observed;
     return status == RCX_OK ? reserve(comm, e) : status;

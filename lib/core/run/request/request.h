@@ -71,7 +71,8 @@ static inline void rcx_request_complete_call(const struct rcx_comm *comm,
                                              struct rcx_exec *x)
 {
     if (program->combine.finish)
-        program->combine.finish(x->base[RCX_BUFFER_OUT], piece->out_count,
+        program->combine.finish(x->base[RCX_BUFFER_OUT],
+                                x->base[RCX_BUFFER_OUT], NULL, piece->out_count,
                                 comm->size);
 }
 /* A request whose executions are gone ends with the status that it has. */

@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 /* From CUDA's and HSA's headers; part of their ABIs. */
@@ -31,12 +32,29 @@ static int read_loads(struct dl_phdr_info *info, size_t bytes, void *arg)
     return 1;
 }
 
-/* A symbol of a library that the program has loaded. The library stays loaded
- * then. */
+static int has_name(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+    const char *const library = arg;
+    const char *const slash = strrchr(info->dlpi_name, '/');
+    const char *const name = slash ? slash + 1 : info->dlpi_name;
+
+    (void)bytes;
+    return strncmp(name, library, strlen(library)) == 0;
+}
+
+/* A symbol of a library that the program has loaded, perhaps by a name with
+ * another version. The library stays loaded then. dlopen() would search for a
+ * library that is not loaded in all folders, which takes a millisecond. */
 static void *find(const char *library, const char *symbol)
 {
-    void *handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
-    void *found = handle ? dlsym(handle, symbol) : NULL;
+    char name[64];
+    void *handle, *found;
+
+    if (!dl_iterate_phdr(has_name, (void *)(uintptr_t)library))
+        return NULL;
+    snprintf(name, sizeof name, "%s.1", library);
+    handle = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+    found = handle ? dlsym(handle, symbol) : NULL;
 
     if (handle && !found)
         dlclose(handle);
@@ -46,7 +64,7 @@ static void *find(const char *library, const char *symbol)
 /* Look for drivers again if libraries have been loaded since. */
 static void find_drivers(struct rcx_gpu *gpu)
 {
-    static const char cuda[] = "libcuda.so.1", hsa[] = "libhsa-runtime64.so.1";
+    static const char cuda[] = "libcuda.so", hsa[] = "libhsa-runtime64.so";
     unsigned long long loads = 0;
     void *found;
 

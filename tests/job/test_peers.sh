@@ -145,4 +145,9 @@ assert [states.within(times, s, n).seconds for n in (0, 1)] == [{8: {0: 1.0}}, {
 END
 ok $? "bench_peers has a table for each state of the cores, of the runs within it"
 
+run 0 "$source/tools/bench_first" --build "$build" --starts 1 --bytes 64 \
+    && [ "$(grep -cE '^this machine,2,64,RCX,[0-9]+,[0-9.e+]+,[0-9-]+$' "$out")" -eq 9 ] \
+    && "$source/tools/bench/plot_results" "$out" | grep -q '<polyline'
+ok $? "bench_first times the first calls, and they are drawn"
+
 end_tests

@@ -265,6 +265,30 @@ static int measure(struct run *r)
     return 0;
 }
 
+/* The first call of all: buffers are filled, and ranks have not met. */
+static void measure_first(struct run *r, size_t calls)
+{
+    int (*const call)(const struct loop_call *) = r->peer->colls[r->call.coll];
+    double *seconds = calloc(calls, sizeof *seconds);
+    int failed = 0;
+
+    if (!seconds)
+        die("memory");
+    fill(r);
+    for (size_t i = 0; i < calls; i++) {
+        const double start = now();
+
+        failed |= call(&r->call);
+        seconds[i] = now() - start;
+    }
+    if (failed)
+        die(loop_colls[r->call.coll].name);
+    for (size_t i = 0; r->rank == 0 && i < calls; i++)
+        printf("%zu %zu 1 %.6g\n", r->call.count * sizeof(float), i + 1,
+               seconds[i]);
+    free(seconds);
+}
+
 /* ---- Main ---------------------------------------------------------------- */
 
 static void *allocate(size_t count, size_t bytes)
@@ -399,7 +423,10 @@ static int measure_coll(struct run *r, const struct loop_options *o,
         if (has_data && buffer_bytes(r, o, coll, bytes) == 0)
             continue;
         prepare(r, coll, bytes / sizeof(float));
-        wrong = measure(r);
+        if (o->first)
+            measure_first(r, o->first);
+        else
+            wrong = measure(r);
     }
     return wrong;
 }

@@ -89,6 +89,8 @@ enum { LOOP_LACKS = 3 };
  *     --uneven         if blocks have a count each: 0.5 and 1.5 times the size
  *                      alternately
  *     --time SECONDS   how long to measure each size
+ *     --first N        time each of the first N calls of a size instead: a line
+ *                      has the call's number in place of count, and 1
  *     --limit SECONDS  when to stop measuring: SIGALRM ends the process
  *     --no-pin         leave each rank where the launcher has put it
  *

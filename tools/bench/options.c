@@ -100,6 +100,14 @@ static int parse_vectors(const char *text, struct loop_options *o)
     return *end || o->vectors < 1 || o->vectors > LOOP_VECTORS ? -1 : 0;
 }
 
+static int parse_first(const char *text, struct loop_options *o)
+{
+    char *end;
+
+    o->first = strtoul(text, &end, 10);
+    return *end || o->first < 1 || o->first > LOOP_FIRST_MOST ? -1 : 0;
+}
+
 int loop_options_parse(int argc, char **argv, struct loop_options *o)
 {
     double limit = 0;
@@ -119,6 +127,8 @@ int loop_options_parse(int argc, char **argv, struct loop_options *o)
             bad = parse_total(value, o);
         else if (!strcmp(argv[i], "--time"))
             bad = parse_seconds(value, &o->seconds);
+        else if (!strcmp(argv[i], "--first"))
+            bad = parse_first(value, o);
         else if (!strcmp(argv[i], "--limit"))
             bad = parse_seconds(value, &limit);
         else if (!strcmp(argv[i], "--vectors"))

@@ -8,7 +8,7 @@
 #include "core/sched/algo.h"
 #include "loop.h"
 
-enum { LOOP_MAX_SIZES = 64 };
+enum { LOOP_MAX_SIZES = 64, LOOP_FIRST_MOST = 100000 };
 
 /* Name of each collective, and its row in core/sched/coll.c. */
 extern const struct loop_coll_row {
@@ -24,6 +24,7 @@ struct loop_options {
     int n_sizes;
     size_t total; /* most bytes of a rank's blocks; 0: any number */
     double seconds;
+    size_t first; /* calls to time each; 0: measure */
     unsigned limit;
     int pin;
     size_t vectors;

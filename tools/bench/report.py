@@ -142,13 +142,13 @@ def print_markdown(table):
               f"{ratio(in_turns(table, size), 1)} | {next(least)[3]} |")
 
 
-def write_csv(path, rows, comment):
-    """Write rows of COLUMNS, below lines of a comment."""
+def write_csv(path, rows, comment, more=()):
+    """Write rows of COLUMNS, and of more columns, below lines of a comment."""
     with open(path, "w", encoding="utf-8", newline="") as file:
         for line in comment.splitlines():
             file.write(f"# {line}\n")
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
+        writer.writerow([*COLUMNS, *more])
         writer.writerows(rows)
 
 

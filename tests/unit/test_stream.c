@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Data that bypasses the caches: which data of a plan is final, whether an
- * execution marks it, and the copy itself. */
+/* Final data of a plan: which it is, whether an execution lets it bypass the
+ * caches, and that copy itself. */
 #include "test.h"
 
 #include <string.h>
@@ -89,6 +89,44 @@ static void aliases_count_as_one_buffer(void **state)
     rcx_heap_free(&built.heap, plan);
 }
 
+static void results_of_last_reductions_are_final(void **state)
+{
+    struct rcx_shape sum = plain;
+    struct rcx_span in, scratch, low, high;
+    struct rcx_plan *plan;
+
+    (void)state;
+    sum.coll = RCX_COLL_ALLREDUCE;
+    rcx_builder_begin(&built.builder, &sum);
+    in = rcx_span_sub(rcx_span_in(&sum), 0, N / 2);
+    low = rcx_span_sub(rcx_span_out(&sum), 0, N / 2);
+    high = rcx_span_sub(rcx_span_out(&sum), N / 2, N / 2);
+    scratch = rcx_span_scratch(&built.builder, N / 2);
+    rcx_step_recv(&built.builder, 0, scratch);
+    rcx_step_reduce(&built.builder, low, in, scratch); /* read by the next */
+    rcx_step_reduce(&built.builder, low, low, scratch);
+    rcx_step_reduce(&built.builder, high, in, scratch);
+    plan = built_finish(&built);
+    assert_false(plan->steps[1].is_final);
+    assert_true(plan->steps[2].is_final);
+    assert_true(plan->steps[3].is_final);
+    assert_int_equal(plan->combined, N);
+    rcx_heap_free(&built.heap, plan);
+
+    rcx_builder_begin(&built.builder, &sum);
+    scratch = rcx_span_scratch(&built.builder, N / 2);
+    rcx_step_recv(&built.builder, 0, scratch);
+    rcx_step_reduce(&built.builder, low, in, scratch);
+    rcx_step_reduce(&built.builder, high, in, scratch);
+    rcx_step_send(&built.builder, 2, rcx_span_sub(low, 1, 1));
+    rcx_step_recv(&built.builder, 2, rcx_span_sub(high, 0, 1));
+    plan = built_finish(&built);
+    assert_false(plan->steps[1].is_final); /* sent on */
+    assert_false(plan->steps[2].is_final); /* overwritten */
+    assert_int_equal(plan->combined, 0);
+    rcx_heap_free(&built.heap, plan);
+}
+
 /* ---- Executions ---------------------------------------------------------- */
 
 struct checking {
@@ -173,6 +211,7 @@ int main(void)
         cmocka_unit_test(data_that_is_sent_on_is_not),
         cmocka_unit_test(nor_is_data_in_scratch),
         cmocka_unit_test(aliases_count_as_one_buffer),
+        cmocka_unit_test(results_of_last_reductions_are_final),
         cmocka_unit_test(final_data_streams_if_the_call_is_long),
         cmocka_unit_test(a_streamed_copy_copies),
     };

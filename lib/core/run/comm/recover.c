@@ -184,6 +184,13 @@ static rcx_status_t make_living(struct rcx_comm *comm, uint32_t id,
                     "rcx_comm_shrink: no memory for a communicator");
 }
 
+static bool is_replaced_by(const struct rcx_comm *c,
+                           const struct rcx_comm *comm)
+{
+    return c->replacement_id != 0 && c->replacement_id == comm->id &&
+           c->replacement_group == comm->group;
+}
+
 /* All members that are not dead have the last decision of comm. They have that
  * of a communicator that it replaces, too: they had it before they made comm.
  */
@@ -192,9 +199,7 @@ static void settle_all(struct rcx_comm *comm)
     rcx_agreement_settle(comm);
     comm->is_replaced = comm->replacement_id != 0;
     for (struct rcx_comm *c = comm->context->comms.first; c; c = c->next)
-        if (comm->is_replaced && !c->is_replaced &&
-            c->replacement_id == comm->id &&
-            c->replacement_group == comm->group)
+        if (comm->is_replaced && is_replaced_by(c, comm) && !c->is_replaced)
             settle_all(c);
 }
 

@@ -84,28 +84,12 @@ static int parse_colls(const char *text, struct loop_options *o)
     return 0;
 }
 
-static int parse_total(const char *text, struct loop_options *o)
+static int parse_count(const char *text, size_t most, size_t *count_p)
 {
     char *end;
 
-    o->total = strtoul(text, &end, 10);
-    return *end || o->total < 1 ? -1 : 0;
-}
-
-static int parse_vectors(const char *text, struct loop_options *o)
-{
-    char *end;
-
-    o->vectors = strtoul(text, &end, 10);
-    return *end || o->vectors < 1 || o->vectors > LOOP_VECTORS ? -1 : 0;
-}
-
-static int parse_first(const char *text, struct loop_options *o)
-{
-    char *end;
-
-    o->first = strtoul(text, &end, 10);
-    return *end || o->first < 1 || o->first > LOOP_FIRST_MOST ? -1 : 0;
+    *count_p = strtoul(text, &end, 10);
+    return *end || *count_p < 1 || *count_p > most ? -1 : 0;
 }
 
 int loop_options_parse(int argc, char **argv, struct loop_options *o)
@@ -124,15 +108,15 @@ int loop_options_parse(int argc, char **argv, struct loop_options *o)
         else if (!strcmp(argv[i], "--sizes"))
             bad = parse_sizes(value, o);
         else if (!strcmp(argv[i], "--total"))
-            bad = parse_total(value, o);
+            bad = parse_count(value, SIZE_MAX, &o->total);
         else if (!strcmp(argv[i], "--time"))
             bad = parse_seconds(value, &o->seconds);
         else if (!strcmp(argv[i], "--first"))
-            bad = parse_first(value, o);
+            bad = parse_count(value, LOOP_FIRST_MOST, &o->first);
         else if (!strcmp(argv[i], "--limit"))
             bad = parse_seconds(value, &limit);
         else if (!strcmp(argv[i], "--vectors"))
-            bad = parse_vectors(value, o);
+            bad = parse_count(value, LOOP_VECTORS, &o->vectors);
         else if (!strcmp(argv[i], "--uneven"))
             o->uneven = 1;
         else if (!strcmp(argv[i], "--no-pin"))

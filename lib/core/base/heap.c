@@ -25,13 +25,14 @@ void *rcx_heap_alloc(struct rcx_heap *heap, size_t bytes)
     return heap->budget > 0 ? count(heap, malloc(bytes ? bytes : 1)) : NULL;
 }
 
+static void *zeroed(void *ptr, size_t bytes)
+{
+    return ptr ? memset(ptr, 0, bytes) : NULL;
+}
+
 void *rcx_heap_zalloc(struct rcx_heap *heap, size_t bytes)
 {
-    void *ptr = rcx_heap_alloc(heap, bytes);
-
-    if (ptr)
-        memset(ptr, 0, bytes);
-    return ptr;
+    return zeroed(rcx_heap_alloc(heap, bytes), bytes);
 }
 
 void *rcx_heap_alloc_lines(struct rcx_heap *heap, size_t bytes)
@@ -45,11 +46,7 @@ void *rcx_heap_alloc_lines(struct rcx_heap *heap, size_t bytes)
 
 void *rcx_heap_zalloc_lines(struct rcx_heap *heap, size_t bytes)
 {
-    void *ptr = rcx_heap_alloc_lines(heap, bytes);
-
-    if (ptr)
-        memset(ptr, 0, bytes);
-    return ptr;
+    return zeroed(rcx_heap_alloc_lines(heap, bytes), bytes);
 }
 
 void *rcx_heap_grow(struct rcx_heap *heap, void *ptr, size_t old_bytes,

@@ -87,29 +87,41 @@ static void close_many(struct many *m)
     free(m->sent);
 }
 
+static void progress_one(struct many *m, int rank)
+{
+    counter.count = &m->sent[rank];
+    assert_true(rcx_progress(m->job.contexts[rank]) >= 0);
+    counter.count = NULL;
+}
+
 /* All ranks make progress at the job's time, which does not depend on how fast
- * this process runs. */
+ * this process runs. If it does not run for a while, the ranks have stopped
+ * together: one of them that alone were ahead would announce a failure late. */
 static void progress_all(struct many *m)
 {
     for (int i = 0; i < m->job.size; i++) {
-        struct rcx_time *time = &m->job.contexts[i]->time;
-        const struct rcx_instant now = rcx_instant_now();
+        const uint64_t start = rcx_now_ns();
+        uint64_t took;
 
-        time->skipped_ns = m->ns - now.ns;
-        counter.count = &m->sent[i];
+        m->job.contexts[i]->time.skipped_ns = m->ns - start;
         if (i != m->silent)
-            assert_true(rcx_progress(m->job.contexts[i]) >= 0);
-        counter.count = NULL;
+            progress_one(m, i);
+        took = rcx_now_ns() - start;
+        m->ns += took > 100 * MS ? took : 0;
     }
+}
+
+static void let_pass(struct many *m, uint64_t ns)
+{
+    for (uint64_t left = ns / (5 * MS); left > 0; left--, m->ns += 5 * MS)
+        progress_all(m);
 }
 
 /* The deadlines pass, and the time for answers. */
 static void let_deadlines_pass(struct many *m)
 {
-    const uint64_t start = rcx_now_ns(), end = start + 3 * DEADLINE_NS;
-
-    for (m->ns = start; m->ns < end; m->ns += 5 * MS)
-        progress_all(m);
+    m->ns = rcx_now_ns();
+    let_pass(m, 3 * DEADLINE_NS);
 }
 
 static void set_deadline(struct many *m, int rank)
@@ -214,6 +226,29 @@ static void all_ranks_name_the_missing_rank(void **state)
                 one_rank_is_missing(size, size / 2 + 1, is_silent,
                                     algorithms[a]);
             }
+}
+
+/* The host stops before all answers have arrived, until after all times that
+ * ranks wait for answers and for announcements. */
+static void a_stop_of_all_ranks_hides_no_missing_rank(void **state)
+{
+    enum { SIZE = 40, STOP_MS = 2000 };
+
+    (void)state;
+    for (size_t a = 0; a < sizeof algorithms / sizeof *algorithms; a++) {
+        struct many m;
+
+        open_many(&m, SIZE, "RCX_ALLREDUCE", algorithms[a]);
+        m.silent = 0;
+        set_deadlines(&m);
+        start_all_but(&m, 0);
+        m.ns = rcx_now_ns();
+        let_pass(&m, DEADLINE_NS + DEADLINE_NS / 4);
+        m.ns += STOP_MS * MS;
+        let_pass(&m, DEADLINE_NS);
+        assert_all_failed_for(&m, 0);
+        close_many(&m);
+    }
 }
 
 /* Only one rank has a deadline. The missing rank is many hops away from it in
@@ -337,6 +372,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_ranks_name_the_missing_rank),
+        cmocka_unit_test(a_stop_of_all_ranks_hides_no_missing_rank),
         cmocka_unit_test(one_deadline_finds_a_distant_missing_rank),
         cmocka_unit_test(a_rank_that_waits_in_an_earlier_call_is_not_named),
         cmocka_unit_test(a_message_names_the_end_of_a_chain_of_receives),

@@ -314,7 +314,8 @@ void rcx_straggler_free(struct rcx_comm *comm)
 /* ---- Check --------------------------------------------------------------- */
 
 /* If the host did not run, none of its ranks did. Answers have arrived by then,
- * and this rank has not read them yet. */
+ * and this rank has not read them yet. A rank that has asked the missing one
+ * waits for GRACE_NS, and its announcement must not come too late. */
 static void give_grace(struct rcx_straggler_query *query, uint64_t ns)
 {
     const bool was_stalled = ns - query->seen > STALL_NS;
@@ -324,9 +325,10 @@ static void give_grace(struct rcx_straggler_query *query, uint64_t ns)
     if (!was_stalled || query->has_grace)
         return;
     query->has_grace = true;
-    if (query->until < ns + GRACE_NS)
-        query->until = ns + GRACE_NS;
-    query->relayed_until += GRACE_NS;
+    if (query->until >= ns + GRACE_NS)
+        return;
+    query->relayed_until += ns + GRACE_NS - query->until;
+    query->until = ns + GRACE_NS;
 }
 
 /* Whether the query is over. If the ranks that a collective of a large

@@ -70,7 +70,7 @@ ok $? "it says when ranks outnumber cores"
 # --- the site, without Sphinx ---
 
 mkdir none && ln -s "$(command -v bash)" "$(command -v env)" none
-run 1 env PATH="$scratch/none" bash "$source/docs/site/build" x y z \
+run 1 env PATH="$scratch/none" bash "$source/docs/site/build" w x y z \
     && grep -q 'sudo apt-get install --no-install-recommends python3-sphinx python3-myst-parser' "$err" && [ "$(wc -l <"$err")" -eq 1 ]
 ok $? "without Sphinx the site says what to install"
 

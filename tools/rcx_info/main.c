@@ -44,7 +44,7 @@ static const char usage[] =
     "                     share, --bound: each rank is bound to one core, in turn,\n"
     "                     --per-socket N, --per-numa N, --per-cache N: ranks of each,\n"
     "                     which are bound within it, in blocks\n"
-    "      --markdown     the algorithms as in docs/reference/algorithms.md\n"
+    "      --markdown     the algorithms with their costs, as a table of Markdown\n"
     "  -h, --help         print this and exit\n"
     "  -V, --version      print the version and exit\n"
     "\n"
@@ -262,7 +262,7 @@ static void print_algorithms(void)
     printf("\n");
 }
 
-/* ---- docs/reference/algorithms.md ---------------------------------------- */
+/* ---- The table in Markdown ----------------------------------------------- */
 
 enum { LARGEST = 64 }; /* most ranks tried for the order columns */
 
@@ -326,8 +326,7 @@ static void print_markdown(void)
 {
     printf(
         "# Algorithms\n\n"
-        "Written by `rcx_info --markdown`, from the library's own table; "
-        "the lint test compares.\n\n"
+        "Written by `rcx_info --markdown`, from the library's own table.\n\n"
         "Cost on the slowest of p ranks for n bytes: a a message (a round), "
         "b a byte sent (volume), g a byte combined\n"
         "(combines); lg is the logarithm to base 2, [conditions] is 1 where "

@@ -34,7 +34,7 @@ enum { MOST_UNACKED = 16384, LEAST_AUTO = 1024 };
  * UCX changes from eager messages to rendezvous at 8 KB in shared memory. In a
  * rendezvous both ranks must run, which is slow if ranks share cores; and its
  * copy may be slow (node/figures.h). Then a whole segment is sent eagerly; else
- * up to 16 KB, where both cost the same (docs/results/index.md).
+ * up to 16 KB, where both cost the same.
  */
 static const char *rendezvous_threshold(const struct rcx_node *node, int ranks)
 {

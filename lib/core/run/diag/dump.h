@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Dumps: the flight recorders of a process as one JSON object.
- * docs/howto/debugging.md describes it; tools/rcx_trace reads it.
+ * docs/reference/formats.md describes it; tools/rcx_trace reads it.
  *
  * Ranks are those of the communicator, except head->rank and comm->ranks.
  * Nothing here allocates, except the buffer of stdio, and nothing communicates.

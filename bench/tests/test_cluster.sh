@@ -5,7 +5,7 @@
 # with_cluster cannot run. Usage: test_bench_cluster.sh BENCH_CLUSTER BUILD
 
 # shellcheck source=tests/support/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
+source "$(dirname -- "${BASH_SOURCE[0]}")/../../tests/support/tap.sh"
 takes "BENCH_CLUSTER BUILD" "$@"
 bench=$1
 bound=(timeout -k 5 100)

@@ -158,7 +158,8 @@ def kind_of(prefix):
 
 def compiler_of(kind, prefix):
     """Return the command that compiles and links the program of a kind."""
-    flags = ["-O2", "-g", "-D_GNU_SOURCE", f"-I{prefix}/include"]
+    flags = ["-O2", "-g", "-D_GNU_SOURCE", f"-I{prefix}/include",
+             f"-I{HERE}/../../tools/bench"]
     folders = [folder for name in ("lib", "lib64")
                for folder in [os.path.join(prefix, name)]
                if os.path.isdir(folder)]

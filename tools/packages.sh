@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Finds and installs the packages for RCX's build and tests. Sourced by
-# quickstart and check.
+# quickstart, check and bench/check.
 #
 #   need SET         installs the missing packages of SET, or ends the script
 #   want SET         the same, but only warns if that fails
@@ -31,9 +31,7 @@ packages_table='
     test   openmpi-bin              command mpirun.openmpi
     test   libopenmpi-dev           command mpicc.openmpi
     test   mpich                    command mpirun.mpich
-    test   libmpich-dev             command mpicc.mpich
     test   libhwloc-dev             module hwloc
-    test   libgloo-dev              header gloo/allreduce.h
     test   gfortran                 command gfortran
     test   help2man                 command help2man
     test   abigail-tools            command abidw
@@ -66,6 +64,24 @@ packages_table='
     test   slurmd                   command slurmd
     test   slurm-client             command srun
     test   slurm-wlm-basic-plugins  library slurm-wlm/mpi_pmix.so
+    bench  gcc                      command gcc
+    bench  libc6-dev                header stdio.h
+    bench  meson                    command meson
+    bench  ninja-build              command ninja
+    bench  pkg-config               command pkg-config
+    bench  binutils                 command objdump
+    bench  g++                      command g++
+    bench  openmpi-bin              command mpirun.openmpi
+    bench  libopenmpi-dev           command mpicc.openmpi
+    bench  mpich                    command mpirun.mpich
+    bench  libmpich-dev             command mpicc.mpich
+    bench  libgloo-dev              header gloo/allreduce.h
+    bench  iproute2                 command tc
+    bench  munge                    command munged
+    bench  slurmctld                command slurmctld
+    bench  slurmd                   command slurmd
+    bench  slurm-client             command srun
+    bench  slurm-wlm-basic-plugins  library slurm-wlm/mpi_pmix.so
 '
 
 # Daemons are in sbin folders, which a user's PATH may lack.

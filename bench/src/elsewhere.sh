@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Measures RCX and its peers on this machine, with what is in this folder alone: made
-# by tools/bench_elsewhere, which says what is measured. Needs a shell and coreutils.
+# by bench_elsewhere, which says what is measured. Needs a shell and coreutils.
 #
 # usage: run [-o FILE] [-t SECONDS] [-r ROUNDS] [-p "RANKS..."] [-c "COLL..."]
 #            [-s "BYTES..."]

@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/sched/algo.h"
+#include "colls.h"
 #include "loop.h"
 #include "options.h"
 #include "pin.h"
@@ -81,18 +81,18 @@ static size_t block_count(const struct run *r, size_t count, int rank, int i)
         return i == (rank + r->size / 2) % r->size ? count : 0;
     if (!r->uneven || !loop_colls[r->call.coll].has_counts)
         return count;
-    if (rcx_colls[loop_colls[r->call.coll].row].is_local)
+    if (loop_colls[r->call.coll].is_local)
         i += rank;
     return i % 2 ? count + more : count - more;
 }
 
 /* Elements of a vector, of all blocks, or of this rank's block. */
-static size_t extent_count(const struct run *r, enum rcx_extent extent,
+static size_t extent_count(const struct run *r, enum loop_extent extent,
                            size_t count)
 {
     switch (extent) {
-    case RCX_EXTENT_BLOCKS: return r->displs[r->size];
-    case RCX_EXTENT_BLOCK: return r->counts[r->rank];
+    case LOOP_BLOCKS: return r->displs[r->size];
+    case LOOP_BLOCK: return r->counts[r->rank];
     default: return count;
     }
 }
@@ -114,10 +114,10 @@ static void fill(struct run *r)
 }
 
 /* The expected element i of the result. */
-static float expected(const struct run *r, const struct rcx_shape *s, size_t i)
+static float expected(const struct run *r, const struct loop_shape *s, size_t i)
 {
-    const struct rcx_coll_row *row = &rcx_colls[s->coll];
-    const struct rcx_expected e = row->expect(s, i);
+    const struct loop_coll_row *row = &loop_colls[r->call.coll];
+    const struct loop_expected e = row->expect(s, i);
     size_t own = 0;
 
     /* local counts: the index is within the sender's operand, so add its blocks
@@ -139,16 +139,10 @@ static int is_gap(const struct run *r, size_t i)
 
 static void check(struct run *r)
 {
-    const enum rcx_coll row = loop_colls[r->call.coll].row;
-    const int blocks = rcx_coll_has_blocks(row);
-    const struct rcx_shape s = {
-        .coll = row,
-        .rank = r->rank,
-        .size = r->size,
-        .count = blocks ? r->displs[r->size] : r->call.in_count,
-        .displs = blocks ? r->displs : NULL,
-        .gotten = rcx_colls[row].is_local ? r->displs : NULL};
-    const size_t count = rcx_shape_out_count(&s);
+    const struct loop_shape s = {
+        .rank = r->rank, .size = r->size, .displs = r->displs};
+    const size_t count =
+        loop_coll_gets(r->call.coll, r->rank) ? r->call.out_count : 0;
 
     for (size_t i = 0; i < count; i++) {
         const float want = is_gap(r, i) ? -1 : expected(r, &s, i);
@@ -326,7 +320,7 @@ static void release(const struct run *r)
 /* Set up the call for vectors, or blocks, of count elements. */
 static void prepare(struct run *r, enum loop_coll coll, size_t count)
 {
-    const struct rcx_coll_row *row = &rcx_colls[loop_colls[coll].row];
+    const struct loop_coll_row *row = &loop_colls[coll];
     const size_t n = coll == LOOP_ALLREDUCE_MANY ? r->vectors : 0;
     const size_t vector = n ? n * (count + GAP) : count;
     const int partner = partner_of(r);
@@ -379,7 +373,7 @@ static size_t buffer_bytes(const struct run *r, const struct loop_options *o,
 
     if (coll == LOOP_ALLREDUCE_MANY)
         return o->vectors * (bytes + GAP * sizeof(float));
-    if (!rcx_coll_has_blocks(loop_colls[coll].row))
+    if (!loop_coll_has_blocks(coll))
         return bytes;
     /* a block of each rank, up to 1.5 times as long */
     return o->total && bytes * ranks > o->total ? 0 : bytes * 2 * ranks;
@@ -409,7 +403,7 @@ static void allocate_all(struct run *r, const struct loop_options *o)
 static int measure_coll(struct run *r, const struct loop_options *o,
                         enum loop_coll coll)
 {
-    const int has_data = rcx_coll_has_data(loop_colls[coll].row);
+    const int has_data = loop_colls[coll].gives != LOOP_NONE;
     int wrong = 0;
 
     if (r->rank == 0)

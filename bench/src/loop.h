@@ -6,8 +6,8 @@
  * loop_main(), and does nothing else. So every library is timed by the same
  * code with the same data.
  */
-#ifndef RCX_TOOLS_BENCH_LOOP_H
-#define RCX_TOOLS_BENCH_LOOP_H
+#ifndef RCX_BENCH_LOOP_H
+#define RCX_BENCH_LOOP_H
 
 #include <stddef.h>
 

@@ -3,34 +3,13 @@
  * Arguments of the timing loop: collectives, sizes, times. Those of the library
  * are not looked at.
  */
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "colls.h"
 #include "options.h"
-
-const struct loop_coll_row loop_colls[LOOP_COLLS] = {
-    [LOOP_ALLREDUCE] = {"allreduce", RCX_COLL_ALLREDUCE, 0},
-    [LOOP_REDUCE] = {"reduce", RCX_COLL_REDUCE, 0},
-    [LOOP_REDUCE_SCATTER] = {"reduce_scatter", RCX_COLL_REDUCE_SCATTER, 1},
-    [LOOP_REDUCE_SCATTER_BLOCK] = {"reduce_scatter_block",
-                                   RCX_COLL_REDUCE_SCATTER, 0},
-    [LOOP_BARRIER] = {"barrier", RCX_COLL_BARRIER, 0},
-    [LOOP_BCAST] = {"bcast", RCX_COLL_BCAST, 0},
-    [LOOP_GATHER] = {"gather", RCX_COLL_GATHER, 0},
-    [LOOP_GATHERV] = {"gatherv", RCX_COLL_GATHER, 1},
-    [LOOP_SCATTER] = {"scatter", RCX_COLL_SCATTER, 0},
-    [LOOP_SCATTERV] = {"scatterv", RCX_COLL_SCATTER, 1},
-    [LOOP_ALLGATHER] = {"allgather", RCX_COLL_ALLGATHER, 0},
-    [LOOP_ALLGATHERV] = {"allgatherv", RCX_COLL_ALLGATHER, 1},
-    [LOOP_ALLTOALL] = {"alltoall", RCX_COLL_ALLTOALL, 0},
-    [LOOP_ALLTOALLV] = {"alltoallv", RCX_COLL_ALLTOALLV, 1},
-    [LOOP_SCAN] = {"scan", RCX_COLL_SCAN, 0},
-    [LOOP_EXSCAN] = {"exscan", RCX_COLL_EXSCAN, 0},
-    [LOOP_ALLREDUCE_MANY] = {"allreduce_many", RCX_COLL_ALLREDUCE, 0},
-    /* all blocks are empty except the partner's */
-    [LOOP_SENDRECV] = {"sendrecv", RCX_COLL_ALLTOALLV, 0},
-};
 
 static int parse_sizes(const char *text, struct loop_options *o)
 {

@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arguments of the timing loop, and the names of its collectives. */
-#ifndef RCX_TOOLS_BENCH_OPTIONS_H
-#define RCX_TOOLS_BENCH_OPTIONS_H
+/* Arguments of the timing loop. */
+#ifndef RCX_BENCH_OPTIONS_H
+#define RCX_BENCH_OPTIONS_H
 
 #include <stddef.h>
 
-#include "core/sched/algo.h"
 #include "loop.h"
 
 enum { LOOP_MAX_SIZES = 64, LOOP_FIRST_MOST = 100000 };
-
-/* Name of each collective, and its row in core/sched/coll.c. */
-extern const struct loop_coll_row {
-    const char *name;
-    enum rcx_coll row;
-    int has_counts; /* takes a count for each block */
-} loop_colls[LOOP_COLLS];
 
 struct loop_options {
     enum loop_coll colls[LOOP_COLLS];

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The libraries that tools/bench_peers and tools/bench_elsewhere run: their
+"""The libraries that bench_peers and bench_elsewhere run: their
 programs, launchers and settings.
 
-Some are found when the build is configured. Others are in folders of their own,
+RCX, and some others, are found when the build is configured. Others are in folders of their own,
 the prefixes that they were installed to; their programs are compiled here.
 """
 import glob
+import json
 import os
 import shutil
 import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.realpath(__file__))
+BUILD = os.path.join(os.path.dirname(HERE), "build")    # unless --build names another
 
 # environment of every library: no messages that could disturb a measurement
 QUIET = {
@@ -101,8 +103,18 @@ def mpich(mpiexec):
         "": base, "release_gather": with_environment(RELEASE_GATHER, base)}
 
 
+def installed(build):
+    """Return what the build knows of the RCX that it uses: version, libdir, and
+    paths of tools. {}: there is no such build."""
+    try:
+        with open(os.path.join(build, "installed.json"), encoding="utf-8") as file:
+            return json.load(file)
+    except OSError:
+        return {}
+
+
 def rcx(build):
-    return lambda _shared: {"": [os.path.join(build, "tools", "rcxrun"), "-n", P]}
+    return lambda _shared: {"": [installed(build).get("rcxrun", "rcxrun"), "-n", P]}
 
 
 def no_launcher(_shared):
@@ -119,7 +131,7 @@ COMPARED = ("rcx-memory", "limit")
 def built(build):
     """Return the libraries whose programs the build may have, by name."""
     def program(name):
-        return os.path.join(build, "tools", "bench", name)
+        return os.path.join(build, name)
 
     mpirun = find("mpirun.openmpi", "mpirun")
     return {
@@ -158,8 +170,7 @@ def kind_of(prefix):
 
 def compiler_of(kind, prefix):
     """Return the command that compiles and links the program of a kind."""
-    flags = ["-O2", "-g", "-D_GNU_SOURCE", f"-I{prefix}/include",
-             f"-I{HERE}/../../tools/bench"]
+    flags = ["-O2", "-g", "-D_GNU_SOURCE", f"-I{prefix}/include"]
     folders = [folder for name in ("lib", "lib64")
                for folder in [os.path.join(prefix, name)]
                if os.path.isdir(folder)]
@@ -179,9 +190,8 @@ def compiler_of(kind, prefix):
 def compile_program(build, name, kind, prefix):
     """Compile the program of a prefix, unless it is newer than all that it is
     made of. Returns its path, or None after a message."""
-    folder = os.path.join(build, "tools", "bench")
-    program = os.path.join(folder, f"peer_{name}")
-    archives = [os.path.join(folder, f"libbench_{part}.a")
+    program = os.path.join(build, f"peer_{name}")
+    archives = [os.path.join(build, f"libbench_{part}.a")
                 for part in ("loop", "ranks")]
     command, links = compiler_of(kind, prefix)
     made_of = archives + [command[-1]] + glob.glob(os.path.join(HERE, "*.h"))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Placement of ranks on cores. */
-#ifndef RCX_TOOLS_BENCH_PIN_H
-#define RCX_TOOLS_BENCH_PIN_H
+#ifndef RCX_BENCH_PIN_H
+#define RCX_BENCH_PIN_H
 
 enum { PIN_MAX_CPUS = 1024 };
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables and CSV files of measured times, for tools/bench_peers and
-tools/bench_elsewhere.
+"""Tables and CSV files of measured times, for bench_peers and
+bench_elsewhere.
 
 A time is of one library in one setting, at a size, in a round. A library's time
 at a size is that of its best setting.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""States of the cores, for tools/bench_peers: how far they are from each other.
+"""States of the cores, for bench_peers: how far they are from each other.
 
 The cores of a virtual machine may be near each other for some seconds, and far
 apart for the next. Times of one state do not compare with those of another, so

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# A short run of tools/bench_cluster. Skipped, with the reason, where
-# with_cluster cannot run. Usage: test_bench_cluster.sh BENCH_CLUSTER BUILD
+# A short run of bench_cluster. Skipped, with the reason, where
+# with_cluster cannot run. Usage: test_cluster.sh BENCH_CLUSTER BUILD
 
 # shellcheck source=tests/support/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/../../tests/support/tap.sh"
+source "$(dirname -- "${BASH_SOURCE[0]}")/support/tap.sh"
 takes "BENCH_CLUSTER BUILD" "$@"
 bench=$1
 bound=(timeout -k 5 100)
-short=(--build "$2" --grid 2x1,2x2 --rates 100mbit --sizes 8,65536 --rounds 1 --time 0.02)
+short=(--build "$2" --grid "2x1,2x2" --rates 100mbit --sizes "8,65536" --rounds 1 --time 0.02)
 
 "${bound[@]}" "$bench" "${short[@]}" --libraries rcx >"$out" 2>"$err"
 status=$?

@@ -5,9 +5,9 @@
 # C library, a shell and coreutils only. Usage: test_elsewhere.sh SOURCE_DIR BUILD_DIR
 
 # shellcheck source=tests/support/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/../../tests/support/tap.sh"
+source "$(dirname -- "${BASH_SOURCE[0]}")/support/tap.sh"
 takes "SOURCE_DIR BUILD_DIR" "$@"
-elsewhere=$(realpath "$1")/bench/bench_elsewhere
+elsewhere=$(realpath "$1")/bench_elsewhere
 build=$(realpath "$2")
 cd "$scratch" || exit 2
 

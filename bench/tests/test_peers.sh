@@ -2,19 +2,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Which peer libraries a build of bench_peers finds, and that each runs every
-# collective that it has. Usage: test_peers.sh SOURCE_DIR BUILD_DIR
+# collective that it has. Usage: test_peers.sh SOURCE_DIR BUILD_DIR RCXRUN
 
 # shellcheck source=tests/support/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/../../tests/support/tap.sh"
-takes "SOURCE_DIR BUILD_DIR" "$@"
+source "$(dirname -- "${BASH_SOURCE[0]}")/support/tap.sh"
+takes "SOURCE_DIR BUILD_DIR RCXRUN" "$@"
 source=$(realpath "$1")
 build=$(realpath "$2")
+rcxrun=$3
 cd "$scratch" || exit 2
 
 # --- peers in folders of their own ---
 
-# bench OPTION...: a short run of allreduce
-bench() { "$source/bench/bench_peers" --build "$build" -p 2 --sizes 64 --rounds 1 --time 0.001 "$@"; }
+# bench OPTION...: a short run of allreduce; run calls it
+# shellcheck disable=SC2317
+bench() { "$source/bench_peers" --build "$build" -p 2 --sizes 64 --rounds 1 --time 0.001 "$@"; }
 
 mkdir -p empty/lib ucc/include/ucc/api ucc/lib
 echo 'int ucc_finalize(void);' >ucc/include/ucc/api/ucc.h
@@ -62,7 +64,7 @@ lacking() {
 lacks() { [ "$(lacking "$1" "${3-}")" = "${2:+$2 }" ]; }
 
 # a barrier has one line, the other collectives two
-run 0 "$source/bench/bench_peers" --build "$build" -p 2 --colls all --sizes "8 65536" --rounds 1 --time 0.002 --markdown \
+run 0 "$source/bench_peers" --build "$build" -p 2 --colls all --sizes "8 65536" --rounds 1 --time 0.002 --markdown \
     && ! grep -q Incomplete "$out" && [ "$(grep -c '^| bytes' "$out")" -eq 18 ] && lacks RCX ""
 ok $? "bench_peers runs every collective of RCX, and nothing fails"
 
@@ -71,7 +73,7 @@ allgatherv alltoallv scan exscan allreduce_many sendrecv"
 ok $? "so does RCX with buffers of its own; the limit has six collectives"
 
 # operands in a cache line, read in place, and in slices
-run 0 "$build/tools/bench/bench_limit" -n 3 --coll allreduce,reduce,barrier,bcast,allgather,alltoall --sizes 8,512,262144 \
+run 0 "$build/bench_limit" -n 3 --coll allreduce,reduce,barrier,bcast,allgather,alltoall --sizes 8,512,262144 \
     --time 0.001 && [ "$(grep -c '^[0-9]' "$out")" -eq 16 ]
 ok $? "the limit is right on three ranks"
 
@@ -88,7 +90,7 @@ lacks UCC "" || lacks UCC "scatter scan exscan sendrecv" || bad=1
 ok $bad "Gloo and UCC run the collectives that they have, and are left out of the others"
 
 # blocks of 2, 6, 2 elements; results are compared element by element
-run 0 "$source/bench/bench_peers" --build "$build" -p 3 --colls "reduce_scatter gatherv scatterv allgatherv alltoallv sendrecv" \
+run 0 "$source/bench_peers" --build "$build" -p 3 --colls "reduce_scatter gatherv scatterv allgatherv alltoallv sendrecv" \
     --sizes 16 --rounds 1 --time 0.001 --markdown --uneven && ! grep -q Incomplete "$out" \
     && [ "$(grep -c '^p = 3, .*, uneven;' "$out")" -eq 5 ]
 bad=$?
@@ -98,41 +100,33 @@ done
 lacks RCX "sendrecv" 6 || bad=1
 ok $bad "blocks may have several lengths, and messages need an even number of ranks"
 
-run 0 "$source/bench/bench_peers" --build "$build" -p 4 --colls "allreduce_many sendrecv" --sizes 16 --rounds 1 --time 0.001 \
+run 0 "$source/bench_peers" --build "$build" -p 4 --colls "allreduce_many sendrecv" --sizes 16 --rounds 1 --time 0.001 \
     --markdown --vectors 3 && ! grep -q Incomplete "$out" && lacks RCX "" 2 && grep -q '^p = 4, .*: allreduce_many, .*, 3 vectors;' "$out" \
-    && run 2 "$source/bench/bench_peers" --build "$build" --vectors 65
+    && run 2 "$source/bench_peers" --build "$build" --vectors 65
 ok $? "as many vectors as wanted are reduced as one"
 
-run 0 "$build/tools/rcxrun" -n 2 "$build/tools/bench/bench_rcx" --coll scan --sizes 8 --time 0.002 \
-    && grep -q '^8 2 [0-9]* ' "$out" && run 2 "$build/tools/rcxrun" -n 2 "$build/tools/bench/bench_rcx" --coll scam \
-    && run 2 "$source/bench/bench_peers" --build "$build" --colls scam && grep -q "colls.*'scam'" "$err"
+run 0 "$rcxrun" -n 2 "$build/bench_rcx" --coll scan --sizes 8 --time 0.002 \
+    && grep -q '^8 2 [0-9]* ' "$out" && run 2 "$rcxrun" -n 2 "$build/bench_rcx" --coll scam \
+    && run 2 "$source/bench_peers" --build "$build" --colls scam && grep -q "colls.*'scam'" "$err"
 ok $? "a collective is named, and one that is none is refused"
 
 # three blocks of 16 bytes are within 48, of 64 are not
-run 0 "$build/tools/rcxrun" -n 3 "$build/tools/bench/bench_rcx" --coll alltoall,sendrecv,alltoallv,allreduce --sizes 16,64 \
+run 0 "$rcxrun" -n 3 "$build/bench_rcx" --coll alltoall,sendrecv,alltoallv,allreduce --sizes 16,64 \
     --total 48 --uneven --time 0.001 \
     && [ "$(sed -E 's/^([0-9]+) .*/\1/; /^# (version|ranks|cores)/d' "$out" | xargs)" \
         = "# coll alltoall 16 # lacks sendrecv # coll alltoallv 16 # coll allreduce 16 64" ]
 ok $? "several collectives are measured in one run, and sizes of too many bytes are left out"
 
-library=$(realpath "$build/lib/librcx.so")
-cp "$library" ./other.so
-run 0 "$build/tools/bench/bench_builds" -n 2 --bytes 64 --rounds 3 "$library" ./other.so \
-    && [ "$(grep -c 'ns, least .* of the first' "$out")" = 2 ] && grep -q "; 1.000 of the first (1.000 to 1.000)  $library" "$out" \
-    && run 2 "$build/tools/bench/bench_builds" -n 2 --coll allscan "$library" && grep -q "needs a known collective" "$err" \
-    && run 1 "$build/tools/bench/bench_builds" -n 2 ./none.so && grep -q "none.so" "$err"
-ok $? "bench_builds times two builds in turns in one process"
-
 # most of about 18 algorithms are measured and priced
-run 0 "$source/bench/bench_model" --build "$build" -p 3 --sizes 64 --rounds 1 --time 0.001 --factor 0 --times times \
+run 0 "$source/bench_model" --build "$build" -p 3 --sizes 64 --rounds 1 --time 0.001 --factor 0 --times times \
     && grep -q '^p = 3: alpha [0-9.e-]* us, ' "$out" \
     && grep -Eq '^\| 64 \| [a-z_]+ \| [0-9.]+ \| [0-9.]+ \| [a-z_]+ [0-9.]+ \| [0-9]+ of [0-9]{3} \|$' "$out" \
     && [ "$(grep -c '^3,64,choice,' times)" -eq 1 ] && [ "$(grep -c '^3,64,[a-z_]*,[0-9.]*$' times)" -gt 12 ]
 ok $? "bench_model holds the model against what is measured"
 
-run 0 "$source/bench/bench_peers" --build "$build" -p 2 --sizes 8 --rounds 2 --time 0.001 --peers limit --states \
+run 0 "$source/bench_peers" --build "$build" -p 2 --sizes 8 --rounds 2 --time 0.001 --peers limit --states \
     && ! grep -vE '^p = 2.*, cores [0-9]+ ns apart: RCX in [1-9][0-9]* of 2$' "$out" | grep -q '^p = 2' \
-    && PYTHONPATH="$source/bench/src" python3 -B - <<'END'
+    && PYTHONPATH="$source/src" python3 -B - <<'END'
 import report, states
 s = states.States([70, 310, 72, None, 300, 95, 71])
 assert s.names == ["72 ns", "305 ns"], s.names
@@ -145,9 +139,9 @@ assert [states.within(times, s, n).seconds for n in (0, 1)] == [{8: {0: 1.0}}, {
 END
 ok $? "bench_peers has a table for each state of the cores, of the runs within it"
 
-run 0 "$source/bench/bench_first" --build "$build" --starts 1 --bytes 64 \
+run 0 "$source/bench_first" --build "$build" --starts 1 --bytes 64 \
     && [ "$(grep -cE '^this machine,2,64,RCX,[0-9]+,[0-9.e+]+,[0-9-]+$' "$out")" -eq 9 ] \
-    && "$source/bench/plot_results" "$out" | grep -q '<polyline'
+    && "$source/plot_results" "$out" | grep -q '<polyline'
 ok $? "bench_first times the first calls, and they are drawn"
 
 end_tests

@@ -36,7 +36,7 @@ if command -v git >/dev/null && git -C "$source_dir" rev-parse HEAD >"$out" 2>"$
     printf '%s\n' '#!/bin/sh' 'echo "$@" >>"${0%/*}/called"' 'exit 1' >../bin/git
     chmod +x ../bin/git
     PATH=$scratch/bin:$PATH run 0 meson setup build -Ducx=disabled -Dpmix=disabled -Dhwloc=disabled -Dtests=enabled \
-        -Dtools=enabled -Dpeers=disabled -Dman=disabled -Dpython=disabled -Dtorch=disabled -Dfortran=disabled \
+        -Dtools=enabled -Dman=disabled -Dpython=disabled -Dtorch=disabled -Dfortran=disabled \
         && PATH=$scratch/bin:$PATH run 0 ninja -C build "lib/librcx.so.$version" tools/rcx_info tests/unit/test_config
     ok $? "it builds"
     [ ! -e ../bin/called ]

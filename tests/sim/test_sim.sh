@@ -425,10 +425,6 @@ run 0 "$sim" map --chosen --rules "$scratch/rules" -p 4 --per-node 2 --min 64 --
     && run 0 "$sim" map --chosen --rules "$scratch/rules" -p 4 --per-node 2 --min 64 --max 64 \
         -a ring -a recursive_doubling && prints 'stated cost .* most 3.00$'
 ok $? "a map by simulated costs knows which messages go between nodes"
-for table in "$here"/../../bench/tables/*.tuning; do
-    run 0 "$sim" map --chosen --rules "$table" -p 6,8 --max 1K || break
-done
-ok $? "tables of other libraries and machines are valid"
 
 run 2 "$sim" cost -a nothing && says 'recursive_doubling, ring' \
     && run 2 "$sim" cost -a hybrid:b=-1 && says 'b: valid is auto or 0 or more' \

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
+#
+# Sourced by the shell tests: their arguments, a scratch folder, the output of
+# the last command in it, and TAP. What the shell has set of RCX is not what
+# they test, but for TEST_LANES: which RCX_LANES ranks have.
+
+set -u
+unset "${!RCX_@}"
+unset PYTHONUNBUFFERED # ranks in Python write whole lines
+[ -z "${TEST_LANES-}" ] || export RCX_LANES=$TEST_LANES
+
+# takes "NAME... [NAME]" "$@": ends the test unless it got these arguments
+takes() {
+    local names
+    read -ra names <<<"$1"
+    local -r most=${#names[@]} optional=${1//[^[]/}
+    (($# - 1 <= most && $# - 1 >= most - ${#optional})) && return
+    echo "usage: $0 $1" >&2
+    exit 2
+}
+
+scratch=$(mktemp -d)
+out=$scratch/out
+err=$scratch/err
+trap 'rm -rf "$scratch"' EXIT
+: >"$out" >"$err"
+
+number=0
+failed=0
+
+need= # of docs/dev/needs.md, the number that ok prints
+
+# ok STATUS SENTENCE
+ok() {
+    local -r sentence="${need:+need $need: }$2"
+    number=$((number + 1))
+    if [ "$1" -eq 0 ]; then
+        echo "ok $number - $sentence"
+    else
+        echo "not ok $number - $sentence"
+        sed 's/^/# stdout: /' "$out" | tail -30
+        sed 's/^/# stderr: /' "$err" | tail -30
+        failed=$((failed + 1))
+    fi
+}
+
+# known REASON SENTENCE: what just failed by a fault of somebody else's, which is
+# seen in its output: no success, and no failure of RCX.
+known() {
+    number=$((number + 1))
+    echo "not ok $number - $2 # TODO $1"
+    grep -m 3 . "$err" | sed 's/^/# stderr: /'
+}
+
+# skip REASON SENTENCE
+skip() {
+    number=$((number + 1))
+    echo "ok $number - $2 # SKIP $1"
+}
+
+# What UCX 1.13 does to a connection that fails may end the process by an assertion
+# of its own (docs/dev/quirks.md); no rank has a word on RCX then.
+failed_in_ucx() {
+    grep -q -e 'uct_iface\.h:[0-9]* *Assertion .comp->count > 0. failed' \
+        -e 'ucp_request\.c:[0-9]* *Assertion .*wireup\.type' \
+        -e 'wireup_ep\.c:[0-9]* *Assertion .*pending_count' "$err" \
+        && ! grep -q '^rank [0-9]*: ' "$err"
+}
+
+# UCX 1.13 may also abort a rank whose connection is being made, while the others
+# go on and have their words.
+aborted_while_connecting() {
+    grep -q -e 'ucp_request\.c:[0-9]* *Assertion .*wireup\.type' \
+        -e 'wireup_ep\.c:[0-9]* *Assertion .*pending_count' \
+        -e 'tcp_ep\.c:[0-9]* *Assertion .*CTX_TYPE_TX' "$err"
+}
+
+# split_options WORD... -- WORD...: the words before the dashes are in options,
+# those behind in rest
+split_options() {
+    options=()
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    rest=("${@:2}")
+}
+
+# on_cluster COMMAND...: run with_cluster, and exit with its status; all is
+# skipped if this machine does not allow it
+on_cluster() {
+    "$@" 2>"$err"
+    local -r status=$?
+    if [ $status -eq 77 ]; then
+        echo "1..0 # SKIP $(sed -n 's/.*skipped: //p' "$err")"
+        exit 0
+    fi
+    cat "$err" >&2
+    exit $status
+}
+
+bound=() # a command that bounds the time of those that follow
+
+# run STATUS COMMAND...: true if it exits with that status.
+run() {
+    local -r want=$1
+    shift
+    "${bound[@]}" "$@" >"$out" 2>"$err" </dev/null
+    local -r got=$?
+    [ $got -eq "$want" ] && return 0
+    echo "# $*: exit status $got, not $want"
+    return 1
+}
+
+declare -A begun=()
+
+# begin NAME COMMAND...: run it beside others, which suits what mostly sleeps.
+begin() {
+    local -r name=$1
+    shift
+    "${bound[@]}" "$@" >"$scratch/$name.out" 2>"$scratch/$name.err" \
+        </dev/null &
+    begun[$name]=$!
+}
+
+# end NAME STATUS: wait for it; true if it exits with that status.
+end() {
+    wait "${begun[$1]}"
+    local -r got=$?
+    out=$scratch/$1.out
+    err=$scratch/$1.err
+    [ $got -eq "$2" ] && return 0
+    echo "# $1: exit status $got, not $2"
+    return 1
+}
+
+# The plan, and the exit status.
+end_tests() {
+    echo "1..$number"
+    exit $((failed > 0))
+}

@@ -37,6 +37,10 @@ while read -r line; do
     ok $? "README: $line"
 done <<<"$recipe"
 
+(cd "$prefix" && find . -type f ! -name "*.so.*" ! -name "*.so" ! -path "*/rcx_nvector.*" >"$out")
+! grep -vx './include/rcx/rcx_lightgbm\.h' "$out"
+ok $? "a header for LightGBM, header and pkg-config file for SUNDIALS, and the libraries are installed"
+
 # flags MODULE: stores the flags of pkg-config as words
 flags() { read -ra words < <(pkg-config --cflags --libs "$1" | xargs); }
 
@@ -56,6 +60,16 @@ if [ -e "$prefix/lib/libcaf_rcx.so" ]; then
     ok $? "coarrays: and runs"
 else
     skip "it is not installed" "coarrays"
+fi
+if [ -e "$prefix/lib/librcx_lightgbm.so" ]; then
+    flags rcx
+    echo '#include <rcx/rcx_lightgbm.h>
+int main(void) { return rcx_lightgbm_use == 0; }' >lightgbm.c
+    run 0 cc -std=c99 -pedantic -Wall lightgbm.c -I"$prefix/include" -L"$prefix/lib" -lrcx_lightgbm "${words[@]}" -o lightgbm \
+        && run 0 ./lightgbm
+    ok $? "LightGBM: the header compiles as C99, and the library is found"
+else
+    skip "it is not installed" "LightGBM"
 fi
 
 end_tests

@@ -168,7 +168,6 @@ diff installed - >"$out" <<END
 ./usr/local/bin/rcxrun
 ./usr/local/include/rcx/rcx.h
 ./usr/local/include/rcx/rcx.hpp
-./usr/local/include/rcx/rcx_lightgbm.h
 ./usr/local/lib/cmake/rcx/rcx-config-version.cmake
 ./usr/local/lib/cmake/rcx/rcx-config.cmake
 ./usr/local/lib/pkgconfig/rcx.pc

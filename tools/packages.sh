@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Finds and installs the packages for RCX's build and tests. Sourced by
-# quickstart, check and bench/check.
+# quickstart, check, adapters/check and bench/check.
 #
 #   need SET         installs the missing packages of SET, or ends the script
 #   want SET         the same, but only warns if that fails
@@ -51,7 +51,6 @@ packages_table='
     test   python3-torch            python torch.distributed
     test   libtorch-dev             header torch/csrc/api/include/torch/torch.h
     test   pybind11-dev             header pybind11/pybind11.h
-    test   libsundials-dev          header nvector/nvector_serial.h
     test   iproute2                 command tc
     test   bash-completion          data bash-completion/bash_completion
     full   zsh                      command zsh
@@ -64,6 +63,12 @@ packages_table='
     test   slurmd                   command slurmd
     test   slurm-client             command srun
     test   slurm-wlm-basic-plugins  library slurm-wlm/mpi_pmix.so
+    adapters  clang                 command clang
+    adapters  gcc                   command gcc
+    adapters  gfortran              command gfortran
+    adapters  libopenmpi-dev        module ompi-c
+    adapters  openmpi-bin           command oshcc
+    adapters  libsundials-dev       header nvector/nvector_serial.h
     bench  gcc                      command gcc
     bench  libc6-dev                header stdio.h
     bench  meson                    command meson

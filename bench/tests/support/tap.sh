@@ -29,7 +29,7 @@ trap 'rm -rf "$scratch"' EXIT
 number=0
 failed=0
 
-need= # of docs/dev/needs.md, the number that ok prints
+need= # of tests/README.md, the number that ok prints
 
 # ok STATUS SENTENCE
 ok() {

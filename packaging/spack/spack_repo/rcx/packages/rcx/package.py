@@ -42,6 +42,6 @@ class Rcx(MesonPackage):
 
     def meson_args(self):
         options = {name: "+" + name in self.spec for name in ("ucx", "pmix", "hwloc", "fortran", "python")}
-        for name in ("tests", "coarray", "lightgbm", "shmem", "sundials", "torch"):
+        for name in ("tests", "torch"):
             options[name] = False
         return ["-D{0}={1}".format(name, "enabled" if on else "disabled") for name, on in options.items()]

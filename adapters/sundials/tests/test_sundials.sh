@@ -5,8 +5,8 @@
 # nvector_parallel where that is installed.
 # Usage: test_sundials.sh RCXRUN HEAT [CUTS [TWINS]]
 
-# shellcheck source=tests/support/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/../../../tests/support/tap.sh"
+# shellcheck source=adapters/tests/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../../tests/tap.sh"
 takes "RCXRUN HEAT [CUTS [TWINS]]" "$@"
 rcxrun=$(realpath "$1")
 heat=$(realpath "$2")

@@ -5,8 +5,8 @@
 # a process that is killed.
 # Usage: test_shmem.sh LIBRARY TWINS READS PLATE TRANSPOSE SORT
 
-# shellcheck source=tests/support/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/../../../tests/support/tap.sh"
+# shellcheck source=adapters/tests/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../../tests/tap.sh"
 takes "LIBRARY TWINS READS PLATE TRANSPOSE SORT" "$@"
 library=$(realpath "$1")
 twins=$(realpath "$2")

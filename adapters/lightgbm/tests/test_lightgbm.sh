@@ -4,8 +4,8 @@
 # LightGBM's two network functions, called as LightGBM calls them.
 # Usage: test_lightgbm.sh RCXRUN STUB
 
-# shellcheck source=tests/support/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/../../../tests/support/tap.sh"
+# shellcheck source=adapters/tests/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../../tests/tap.sh"
 takes "RCXRUN STUB" "$@"
 rcxrun=$(realpath "$1")
 stub=$(realpath "$2")

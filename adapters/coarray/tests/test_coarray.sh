@@ -6,8 +6,8 @@
 # that end.
 # Usage: test_coarray.sh RCXRUN COLLECTIVES REMOTE ENDS LEARN WAVE
 
-# shellcheck source=tests/support/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/../../../tests/support/tap.sh"
+# shellcheck source=adapters/tests/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../../tests/tap.sh"
 takes "RCXRUN COLLECTIVES REMOTE ENDS LEARN WAVE" "$@"
 rcxrun=$(realpath "$1")
 collectives=$(realpath "$2")

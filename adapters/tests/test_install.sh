@@ -32,7 +32,7 @@ recipe=$(sed -n '/^    meson setup /,/^    sudo ldconfig/ s/^    //p' "$source/R
 [ "$(wc -l <<<"$recipe")" -eq 4 ]
 ok $? "README has a recipe, from meson setup to ldconfig"
 while read -r line; do
-    [[ $line != "meson setup"* ]] || line+=" --prefix=$prefix"
+    [[ $line != "meson setup"* ]] || line+=" --prefix='$prefix'"
     run 0 bash -c "$line"
     ok $? "README: $line"
 done <<<"$recipe"
@@ -42,7 +42,7 @@ done <<<"$recipe"
 ok $? "a header for LightGBM, header and pkg-config file for SUNDIALS, and the libraries are installed"
 
 # flags MODULE: stores the flags of pkg-config as words
-flags() { read -ra words < <(pkg-config --cflags --libs "$1" | xargs); }
+flags() { mapfile -t words < <(pkg-config --cflags --libs "$1" | xargs -n 1); }
 
 if [ -e "$prefix/include/rcx/rcx_nvector.h" ]; then
     flags rcx_nvector

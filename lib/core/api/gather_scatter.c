@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * rcx_gather(), rcx_gatherv() and their nonblocking and persistent forms.
+ * rcx_gather(), rcx_scatter(), which have the same arguments, the same with a
+ * count for each rank, and the nonblocking and persistent forms of all.
  */
 #include "core/api/collective.h"
 
-#define GATHER                                                                 \
-    (&(struct rcx_arguments){.coll = RCX_COLL_GATHER,                          \
+#define BLOCKS(coll_)                                                          \
+    (&(struct rcx_arguments){.coll = RCX_COLL_##coll_,                         \
                              .sendbuf = sendbuf,                               \
                              .recvbuf = recvbuf,                               \
                              .count = count,                                   \
@@ -17,27 +18,47 @@
 rcx_status_t rcx_gather(const void *sendbuf, void *recvbuf, size_t count,
                         rcx_datatype_t datatype, int root, rcx_comm_t *comm)
 {
-    return rcx_call_blocking(GATHER);
+    return rcx_call_blocking(BLOCKS(GATHER));
 }
 
 rcx_status_t rcx_igather(const void *sendbuf, void *recvbuf, size_t count,
                          rcx_datatype_t datatype, int root, rcx_comm_t *comm,
                          rcx_request_t **request_p)
 {
-    return rcx_call_request(GATHER, false, request_p);
+    return rcx_call_request(BLOCKS(GATHER), false, request_p);
 }
 
 rcx_status_t rcx_gather_init(const void *sendbuf, void *recvbuf, size_t count,
                              rcx_datatype_t datatype, int root,
                              rcx_comm_t *comm, rcx_request_t **request_p)
 {
-    return rcx_call_request(GATHER, true, request_p);
+    return rcx_call_request(BLOCKS(GATHER), true, request_p);
+}
+
+rcx_status_t rcx_scatter(const void *sendbuf, void *recvbuf, size_t count,
+                         rcx_datatype_t datatype, int root, rcx_comm_t *comm)
+{
+    return rcx_call_blocking(BLOCKS(SCATTER));
+}
+
+rcx_status_t rcx_iscatter(const void *sendbuf, void *recvbuf, size_t count,
+                          rcx_datatype_t datatype, int root, rcx_comm_t *comm,
+                          rcx_request_t **request_p)
+{
+    return rcx_call_request(BLOCKS(SCATTER), false, request_p);
+}
+
+rcx_status_t rcx_scatter_init(const void *sendbuf, void *recvbuf, size_t count,
+                              rcx_datatype_t datatype, int root,
+                              rcx_comm_t *comm, rcx_request_t **request_p)
+{
+    return rcx_call_request(BLOCKS(SCATTER), true, request_p);
 }
 
 /* ---- A count for each rank ----------------------------------------------- */
 
-#define GATHERV                                                                \
-    (&(struct rcx_arguments){.coll = RCX_COLL_GATHER,                          \
+#define IRREGULAR(coll_)                                                       \
+    (&(struct rcx_arguments){.coll = RCX_COLL_##coll_,                         \
                              .sendbuf = sendbuf,                               \
                              .recvbuf = recvbuf,                               \
                              .counts = counts,                                 \
@@ -52,7 +73,7 @@ rcx_status_t rcx_gatherv(const void *sendbuf, void *recvbuf,
                          const size_t counts[], const size_t displs[],
                          rcx_datatype_t datatype, int root, rcx_comm_t *comm)
 {
-    return rcx_call_blocking(GATHERV);
+    return rcx_call_blocking(IRREGULAR(GATHER));
 }
 
 rcx_status_t rcx_igatherv(const void *sendbuf, void *recvbuf,
@@ -60,7 +81,7 @@ rcx_status_t rcx_igatherv(const void *sendbuf, void *recvbuf,
                           rcx_datatype_t datatype, int root, rcx_comm_t *comm,
                           rcx_request_t **request_p)
 {
-    return rcx_call_request(GATHERV, false, request_p);
+    return rcx_call_request(IRREGULAR(GATHER), false, request_p);
 }
 
 rcx_status_t rcx_gatherv_init(const void *sendbuf, void *recvbuf,
@@ -68,5 +89,28 @@ rcx_status_t rcx_gatherv_init(const void *sendbuf, void *recvbuf,
                               rcx_datatype_t datatype, int root,
                               rcx_comm_t *comm, rcx_request_t **request_p)
 {
-    return rcx_call_request(GATHERV, true, request_p);
+    return rcx_call_request(IRREGULAR(GATHER), true, request_p);
+}
+
+rcx_status_t rcx_scatterv(const void *sendbuf, void *recvbuf,
+                          const size_t counts[], const size_t displs[],
+                          rcx_datatype_t datatype, int root, rcx_comm_t *comm)
+{
+    return rcx_call_blocking(IRREGULAR(SCATTER));
+}
+
+rcx_status_t rcx_iscatterv(const void *sendbuf, void *recvbuf,
+                           const size_t counts[], const size_t displs[],
+                           rcx_datatype_t datatype, int root, rcx_comm_t *comm,
+                           rcx_request_t **request_p)
+{
+    return rcx_call_request(IRREGULAR(SCATTER), false, request_p);
+}
+
+rcx_status_t rcx_scatterv_init(const void *sendbuf, void *recvbuf,
+                               const size_t counts[], const size_t displs[],
+                               rcx_datatype_t datatype, int root,
+                               rcx_comm_t *comm, rcx_request_t **request_p)
+{
+    return rcx_call_request(IRREGULAR(SCATTER), true, request_p);
 }

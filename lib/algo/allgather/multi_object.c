@@ -18,25 +18,22 @@ static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const size_t part = rcx_by_nodes_most(s);
 
-    return rcx_cost_sum(rcx_by_nodes_within_cost(RCX_COLL_ALLGATHER, s, part),
-                        rcx_multi_object_allgather_cost(s, part));
+    return rcx_multi_object_cost(RCX_COLL_ALLGATHER, s, part, part);
 }
 
 static void gather_all(struct rcx_builder *b, const struct rcx_shape *s,
                        const struct rcx_by_nodes_blocks *blocks)
 {
-    const struct rcx_group node = rcx_by_nodes_neighbours(s);
+    const int ranks = rcx_by_nodes_neighbours(s).size;
     const struct rcx_span all =
         s->nodes->in_order ? rcx_span_out(s) : rcx_span_scratch(b, s->count);
     const struct rcx_blocks parts = {
         .displs = blocks->nodes, .count = s->count, .n = s->nodes->count};
-    struct rcx_phase within = rcx_by_nodes_within(
-        RCX_COLL_ALLGATHER, s, node.size, rcx_by_nodes_most(s));
+    struct rcx_phase within =
+        rcx_by_nodes_within(RCX_COLL_ALLGATHER, s, ranks, rcx_by_nodes_most(s));
 
     within.displs = blocks->own;
-    rcx_sched_within(b, &within, &node, rcx_span_in(s),
-                     rcx_by_nodes_part(blocks, s, all));
-    rcx_multi_object_allgather(b, s, &parts, all);
+    rcx_multi_object_share(b, s, &within, rcx_span_in(s), &parts, all);
     if (!s->nodes->in_order)
         rcx_by_nodes_unpack(b, s, rcx_span_out(s), all);
 }

@@ -17,26 +17,23 @@
 
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
-    struct rcx_cost sums = rcx_multi_object_allgather_cost(s, s->count);
+    struct rcx_cost all =
+        rcx_multi_object_cost(RCX_COLL_ALLREDUCE, s, s->count, s->count);
 
-    sums.combines = (s->nodes->count - 1) * (double)s->count;
-    return rcx_cost_sum(
-        rcx_by_nodes_within_cost(RCX_COLL_ALLREDUCE, s, s->count), sums);
+    all.combines += (s->nodes->count - 1) * (double)s->count;
+    return all;
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
 {
-    const struct rcx_group node = rcx_by_nodes_neighbours(s);
-    const struct rcx_phase within =
-        rcx_by_nodes_within(RCX_COLL_ALLREDUCE, s, node.size, s->count);
+    const struct rcx_phase within = rcx_by_nodes_within(
+        RCX_COLL_ALLREDUCE, s, rcx_by_nodes_neighbours(s).size, s->count);
     const size_t n = s->count, nodes = (size_t)s->nodes->count;
     const struct rcx_blocks parts = {.count = nodes * n, .n = (int)nodes};
     const struct rcx_span sums = rcx_span_scratch(b, parts.count);
     struct rcx_combiner combiner;
 
-    rcx_sched_within(b, &within, &node, rcx_span_in(s),
-                     rcx_block(&parts, sums, rcx_by_nodes_own(s)));
-    rcx_multi_object_allgather(b, s, &parts, sums);
+    rcx_multi_object_share(b, s, &within, rcx_span_in(s), &parts, sums);
     rcx_combiner_init(&combiner, b, parts.n, rcx_span_out(s));
     for (int i = 0; i < parts.n; i++)
         rcx_combiner_add(&combiner, i, rcx_block(&parts, sums, i));

@@ -14,9 +14,8 @@
 
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
-    struct rcx_cost all = rcx_cost_sum(
-        rcx_by_nodes_within_cost(RCX_COLL_ALLGATHER, s, (size_t)s->nodes->most),
-        rcx_multi_object_allgather_cost(s, 1));
+    struct rcx_cost all =
+        rcx_multi_object_cost(RCX_COLL_ALLGATHER, s, (size_t)s->nodes->most, 1);
 
     all.volume = all.saved.volume = 0;
     for (int l = 0; l < RCX_LEVELS; l++)

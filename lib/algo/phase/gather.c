@@ -106,6 +106,18 @@ void rcx_gather_reverse(struct rcx_gather *gather)
     }
 }
 
+void rcx_gather_reduced(struct rcx_builder *b, const struct rcx_shape *s,
+                        rcx_reduce_scatter_phase *phase)
+{
+    const struct rcx_group all = rcx_group_all(s);
+    const struct rcx_blocks blocks = rcx_blocks_of(s);
+    struct rcx_gather gather;
+
+    rcx_gather_begin(&gather, b, &all, &blocks, s->root, rcx_span_out(s));
+    phase(b, &all, &blocks, rcx_span_in(s), gather.own);
+    rcx_gather_finish(&gather);
+}
+
 static struct rcx_cost cost_along(const struct rcx_topology *tree,
                                   const struct rcx_blocks *blocks)
 {

@@ -48,4 +48,15 @@ struct rcx_cost rcx_gather_cost(const struct rcx_blocks *blocks);
 /* Return the cost of either along the tree that the parameters select. */
 struct rcx_cost rcx_gather_tree_cost(const struct rcx_shape *s);
 
+typedef void rcx_reduce_scatter_phase(struct rcx_builder *b,
+                                      const struct rcx_group *g,
+                                      const struct rcx_blocks *blocks,
+                                      struct rcx_span operand,
+                                      struct rcx_span result);
+/* Write a reduce: the phase on the blocks of s, then a gather of its results
+ * along the binomial tree. Scratch: elsewhere than at the root up to n / 2 more
+ * than the phase has. The order is that of the phase. */
+void rcx_gather_reduced(struct rcx_builder *b, const struct rcx_shape *s,
+                        rcx_reduce_scatter_phase *phase);
+
 #endif

@@ -108,6 +108,18 @@ void rcx_multi_object_allgather(struct rcx_builder *b,
     }
 }
 
+void rcx_multi_object_share(struct rcx_builder *b, const struct rcx_shape *s,
+                            const struct rcx_phase *within, struct rcx_span in,
+                            const struct rcx_blocks *parts,
+                            struct rcx_span vector)
+{
+    const struct rcx_group node = rcx_by_nodes_neighbours(s);
+
+    rcx_sched_within(b, within, &node, in,
+                     rcx_block(parts, vector, rcx_by_nodes_own(s)));
+    rcx_multi_object_allgather(b, s, parts, vector);
+}
+
 /* ---- Cost ---------------------------------------------------------------- */
 
 /* Return the cost of the messages between nodes at a weight: the longest, and
@@ -146,4 +158,12 @@ struct rcx_cost rcx_multi_object_allgather_cost(const struct rcx_shape *s,
         cost = rcx_cost_sum(cost, rcx_phase_cost(&direct, s, ranks, shared));
     }
     return cost;
+}
+
+struct rcx_cost rcx_multi_object_cost(enum rcx_coll coll,
+                                      const struct rcx_shape *s, size_t count,
+                                      size_t part)
+{
+    return rcx_cost_sum(rcx_by_nodes_within_cost(coll, s, count),
+                        rcx_multi_object_allgather_cost(s, part));
 }

@@ -26,6 +26,14 @@ void rcx_multi_object_allgather(struct rcx_builder *b,
                                 const struct rcx_shape *s,
                                 const struct rcx_blocks *parts,
                                 struct rcx_span vector);
+/*
+ * The same after a phase within the node, which leaves the node's part on all
+ * of its ranks.
+ */
+void rcx_multi_object_share(struct rcx_builder *b, const struct rcx_shape *s,
+                            const struct rcx_phase *within, struct rcx_span in,
+                            const struct rcx_blocks *parts,
+                            struct rcx_span vector);
 /* Whether the map is that of nodes, several ones. Within a node, messages cost
  * too little for it. */
 bool rcx_multi_object_fits(const struct rcx_shape *s);
@@ -33,6 +41,10 @@ bool rcx_multi_object_fits(const struct rcx_shape *s);
 /* Return the cost, with the elements of the largest part. */
 struct rcx_cost rcx_multi_object_allgather_cost(const struct rcx_shape *s,
                                                 size_t part);
+/* Return it with that of the cheapest coll of count elements within a node. */
+struct rcx_cost rcx_multi_object_cost(enum rcx_coll coll,
+                                      const struct rcx_shape *s, size_t count,
+                                      size_t part);
 
 #define RCX_MULTI_OBJECT_SOURCE                                                \
     "Bienz, Gautam, Kharel 2022, arXiv 2206.03564; Huang et al. 2023 "         \

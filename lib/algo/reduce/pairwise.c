@@ -24,13 +24,7 @@ static struct rcx_cost cost(const struct rcx_shape *s)
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
 {
-    const struct rcx_group all = rcx_group_all(s);
-    const struct rcx_blocks blocks = rcx_blocks_of(s);
-    struct rcx_gather gather;
-
-    rcx_gather_begin(&gather, b, &all, &blocks, s->root, rcx_span_out(s));
-    rcx_pairwise_reduce_scatter(b, &all, &blocks, rcx_span_in(s), gather.own);
-    rcx_gather_finish(&gather);
+    rcx_gather_reduced(b, s, rcx_pairwise_reduce_scatter);
 }
 
 const struct rcx_algo rcx_reduce_pairwise = {

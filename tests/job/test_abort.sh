@@ -28,11 +28,8 @@ if [ "${1-}" = --watch ]; then
     exit $status
 fi
 
-# shellcheck source=tests/support/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "RCXRUN ABORT_MAIN" "$@"
-rcxrun=$(realpath "$1")
-main=$(realpath "$2")
+# shellcheck source=tests/job/ranks.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN ABORT_MAIN" "$@"
 self=$(realpath "$0")
 slurm=$(dirname "$self")/with_slurm
 readonly SKIP=77 LATE=124

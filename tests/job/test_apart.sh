@@ -7,11 +7,8 @@
 # CALLS: number of calls of each collective in each case. BLOCKS: number of
 # calls of reduce_scatter in the cases of long blocks.
 
-# shellcheck source=tests/support/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "RCXRUN APART_MAIN CALLS BLOCKS" "$@"
-rcxrun=$(realpath "$1")
-main=$(realpath "$2")
+# shellcheck source=tests/job/ranks.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN APART_MAIN CALLS BLOCKS" "$@"
 calls=$3
 blocks=$4
 bound=(timeout -k 5 $((240 + blocks / 20)))

@@ -4,12 +4,8 @@
 # An event loop that sleeps on the descriptor of rcx_get_fd(), beside a thread that takes its events.
 # Usage: test_arm.sh RCXRUN ARM_MAIN
 
-# shellcheck source=tests/support/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "RCXRUN ARM_MAIN" "$@"
-rcxrun=$(realpath "$1")
-main=$(realpath "$2")
-bound=(timeout -k 5 60)
+# shellcheck source=tests/job/ranks.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN ARM_MAIN" "$@"
 
 for options in "" RCX_WAIT=block RCX_PROGRESS=thread RCX_LANES=ucp "UCX_TLS=tcp,self UCX_NET_DEVICES=lo"; do
     # Without periodic events that would wake a rank that sleeps.

@@ -5,13 +5,9 @@
 # majority, and no rank that only waits (need 15). Usage: test_blame.sh RCXRUN
 # BLAME_MAIN
 
-# shellcheck source=tests/support/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "RCXRUN BLAME_MAIN" "$@"
-rcxrun=$(realpath "$1")
-main=$(realpath "$2")
+# shellcheck source=tests/job/ranks.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN BLAME_MAIN" "$@"
 need=15
-bound=(timeout -k 5 60)
 killed='^rcxrun: rank [0-9]* (pid [0-9]*) killed by signal 9'
 
 # expect STATUS SENTENCE N [OPTION...] -- WHAT...

@@ -3,11 +3,8 @@
 #
 # Many communicators (need 22). Usage: test_comms.sh RCXRUN COMMS_MAIN
 
-# shellcheck source=tests/support/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "RCXRUN COMMS_MAIN" "$@"
-rcxrun=$(realpath "$1")
-main=$(realpath "$2")
+# shellcheck source=tests/job/ranks.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN COMMS_MAIN" "$@"
 need=22
 bound=(timeout -k 5 120)
 

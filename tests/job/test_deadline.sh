@@ -4,13 +4,9 @@
 # Deadlines apply to every call, and errors come in time (need 3). Usage:
 # test_deadline.sh RCXRUN DEADLINE_MAIN
 
-# shellcheck source=tests/support/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "RCXRUN DEADLINE_MAIN" "$@"
-rcxrun=$(realpath "$1")
-main=$(realpath "$2")
+# shellcheck source=tests/job/ranks.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN DEADLINE_MAIN" "$@"
 need=3
-bound=(timeout -k 5 60)
 
 # Jobs that mostly sleep run at the same time, and sleep inside RCX too.
 sleepy=(-x RCX_WAIT=block)

@@ -5,14 +5,10 @@
 # and prints a line with the rank and the call that it did not make. If no rank
 # waits, rcxrun prints nothing. Usage: test_early.sh RCXRUN EARLY_MAIN
 
-# shellcheck source=tests/support/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "RCXRUN EARLY_MAIN" "$@"
-rcxrun=$(realpath "$1")
-main=$(realpath "$2")
+# shellcheck source=tests/job/ranks.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN EARLY_MAIN" "$@"
 export RCX_WAIT=yield
 export RCX_ERR_MODE=none # else the ranks that wait print an error
-bound=(timeout -k 5 60)
 
 # says TEXT: the first line of rcxrun says that rank 1 ended without TEXT
 says() {

@@ -5,13 +5,9 @@
 # other ranks get an error in time that names the rank, and exit with 0. Usage:
 # test_failure.sh RCXRUN FAIL_MAIN [full]
 
-# shellcheck source=tests/support/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "RCXRUN FAIL_MAIN [full]" "$@"
-rcxrun=$(realpath "$1")
-main=$(realpath "$2")
+# shellcheck source=tests/job/ranks.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN FAIL_MAIN [full]" "$@"
 need=15
-bound=(timeout -k 5 60)
 
 # Lines on stderr other than rcxrun's line about the victim.
 unexpected() {

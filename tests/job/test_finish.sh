@@ -4,13 +4,9 @@
 # rcx_finalize succeeds every time, in every state (need 8). Usage:
 # test_finish.sh RCXRUN FINISH_MAIN RUNS
 
-# shellcheck source=tests/support/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "RCXRUN FINISH_MAIN RUNS" "$@"
-rcxrun=$(realpath "$1")
-main=$(realpath "$2")
+# shellcheck source=tests/job/ranks.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN FINISH_MAIN RUNS" "$@"
 need=8
-bound=(timeout -k 5 60)
 
 # This job mostly waits, so it runs in the background.
 begin skew "$rcxrun" -n 4 -x RCX_WAIT=block "$main" skew 5

@@ -4,11 +4,8 @@
 # Each algorithm that the library lists, forced on real jobs. Usage:
 # test_forced.sh RCXRUN JOB_MAIN
 
-# shellcheck source=tests/support/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "RCXRUN JOB_MAIN" "$@"
-rcxrun=$(realpath "$1")
-main=$(realpath "$2")
+# shellcheck source=tests/job/ranks.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN JOB_MAIN" "$@"
 bound=(timeout -k 5 120)
 
 # names VARIABLE: the names after "NAME is one of" in the error about an unknown

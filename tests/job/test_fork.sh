@@ -3,11 +3,8 @@
 #
 # Host programs that fork (need 27). Usage: test_fork.sh RCXRUN FORK_MAIN RCX_H
 
-# shellcheck source=tests/support/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "RCXRUN FORK_MAIN RCX_H" "$@"
-rcxrun=$(realpath "$1")
-main=$(realpath "$2")
+# shellcheck source=tests/job/ranks.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN FORK_MAIN RCX_H" "$@"
 header=$(realpath "$3")
 folder=$(dirname "$(realpath "$0")")
 need=27

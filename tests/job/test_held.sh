@@ -4,11 +4,8 @@
 # Ranks that die while others hold messages for a reduction of many operands:
 # the others go on. Usage: test_held.sh RCXRUN HELD_MAIN
 
-# shellcheck source=tests/support/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "RCXRUN HELD_MAIN" "$@"
-rcxrun=$(realpath "$1")
-main=$(realpath "$2")
+# shellcheck source=tests/job/ranks.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN HELD_MAIN" "$@"
 bound=(timeout -k 5 120)
 
 # Lines on stderr other than rcxrun's lines about the dead.

@@ -19,6 +19,7 @@
 
 #include "attempt.h"
 #include "leave_last.h"
+#include "lines.h"
 
 enum { MOST_RANKS = 9 };
 
@@ -188,12 +189,6 @@ static int use(struct host *h)
     return 0;
 }
 
-static void keep(rcx_log_level_t level, const char *text, void *arg)
-{
-    (void)level;
-    snprintf(arg, 256, "%s", text);
-}
-
 static int sum_up(struct host *h, rcx_context_t *context)
 {
     for (int k = 0; k < 60; k++) {
@@ -214,15 +209,15 @@ static int sum_up(struct host *h, rcx_context_t *context)
 static int finalize_repeatedly(struct host *h)
 {
     rcx_context_t *context;
-    char text[256] = "";
+    struct lines lines = {0};
 
     for (int cycle = 0; cycle < 3; cycle++) {
-        if (open_context(h, keep, text, &context) != RCX_OK)
-            return complain(h, text);
+        if (open_context(h, lines_keep, &lines, &context) != RCX_OK)
+            return complain(h, lines.last);
         if (sum_up(h, context) != 0)
             return 1;
-        if (rcx_finalize(&context) != RCX_OK || context || text[0])
-            return complain(h, text);
+        if (rcx_finalize(&context) != RCX_OK || context || lines.count)
+            return complain(h, lines.last);
     }
     return 0;
 }
@@ -231,14 +226,14 @@ static int finalize_repeatedly(struct host *h)
 static int finalize_until_timeout(struct host *h)
 {
     rcx_context_t *context;
-    char text[256] = "";
+    struct lines lines = {0};
 
     h->timeout_ns = INT64_C(1000000000);
-    if (open_context(h, keep, text, &context) != RCX_OK)
-        return complain(h, text);
+    if (open_context(h, lines_keep, &lines, &context) != RCX_OK)
+        return complain(h, lines.last);
     if (sum_up(h, context) != 0)
         return 1;
-    if (rcx_finalize(&context) != RCX_ERR_TIMEOUT || context || !text[0])
+    if (rcx_finalize(&context) != RCX_ERR_TIMEOUT || context || !lines.count)
         return complain(h, "not RCX_ERR_TIMEOUT");
     return 0;
 }
@@ -248,12 +243,13 @@ static int finalize_until_timeout(struct host *h)
 static int die_before_finalize(struct host *h)
 {
     rcx_context_t *context;
-    char text[256] = "", blame[32];
+    struct lines lines = {0};
+    char blame[32];
     rcx_status_t status;
 
     h->timeout_ns = INT64_C(1000000000);
-    if (open_context(h, keep, text, &context) != RCX_OK)
-        return complain(h, text);
+    if (open_context(h, lines_keep, &lines, &context) != RCX_OK)
+        return complain(h, lines.last);
     if (sum_up(h, context) != 0)
         return 1;
     if (leave_last(rcx_world(context), h->size - 1) != RCX_OK)
@@ -264,8 +260,8 @@ static int die_before_finalize(struct host *h)
     snprintf(blame, sizeof blame, "rank %d", h->size - 1);
     /* over TCP a message to that rank may fail before the deadline */
     if ((status != RCX_ERR_TIMEOUT && status != RCX_ERR_PEER_FAILED) ||
-        context || !strstr(text, blame))
-        return complain(h, text[0] ? text : "nothing was logged");
+        context || !strstr(lines.last, blame))
+        return complain(h, lines.count ? lines.last : "nothing was logged");
     return 0;
 }
 

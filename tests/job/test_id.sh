@@ -5,15 +5,11 @@
 # the program's own, by other launchers; and their bad days. Usage: test_id.sh
 # RCXRUN ID_MAIN TORCH_PYTHON [full]
 
-# shellcheck source=tests/support/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "RCXRUN ID_MAIN TORCH_PYTHON [full]" "$@"
-rcxrun=$(realpath "$1")
-main=$(realpath "$2")
+# shellcheck source=tests/job/ranks.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN ID_MAIN TORCH_PYTHON [full]" "$@"
 python=$3
 here=$(dirname -- "$(realpath "${BASH_SOURCE[0]}")")
 
-bound=(timeout -k 5 60) # a hang is a failure, not a wait
 # The launcher that runs this test must not affect it.
 unset "${!PMIX_@}" "${!PMI_@}" "${!SLURM_@}" "${!OMPI_@}" "${!TORCHELASTIC_@}" RANK WORLD_SIZE \
     MASTER_ADDR MASTER_PORT JOB_COMPLETION_INDEX

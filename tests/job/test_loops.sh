@@ -6,13 +6,9 @@
 # 4 ms, a run would take minutes, and its time limit ends that.
 # Usage: test_loops.sh RCXRUN LOOPS_MAIN
 
-# shellcheck source=tests/support/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "RCXRUN LOOPS_MAIN" "$@"
-rcxrun=$(realpath "$1")
-main=$(realpath "$2")
+# shellcheck source=tests/job/ranks.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN LOOPS_MAIN" "$@"
 need=14
-bound=(timeout -k 5 60)
 
 for n in 2 3 5; do
     for what in test test_any progress consensus; do

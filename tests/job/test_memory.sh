@@ -3,11 +3,8 @@
 #
 # Memory use is bounded (need 25). Usage: test_memory.sh RCXRUN MEMORY_MAIN MIB
 
-# shellcheck source=tests/support/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "RCXRUN MEMORY_MAIN MIB" "$@"
-rcxrun=$(realpath "$1")
-main=$(realpath "$2")
+# shellcheck source=tests/job/ranks.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN MEMORY_MAIN MIB" "$@"
 need=25
 bound=(timeout -k 5 120)
 tcp=(-x UCX_TLS=tcp,self -x UCX_NET_DEVICES=lo)

@@ -4,13 +4,9 @@
 # Calls of different ranks that do not match, as detected without RCX_CHECK=full
 # (need 4). Usage: test_mismatch.sh RCXRUN MISMATCH_MAIN
 
-# shellcheck source=tests/support/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "RCXRUN MISMATCH_MAIN" "$@"
-rcxrun=$(realpath "$1")
-main=$(realpath "$2")
+# shellcheck source=tests/job/ranks.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN MISMATCH_MAIN" "$@"
 need=4
-bound=(timeout -k 5 60)
 
 # try SENTENCE N [OPTION...] WHAT
 try() {

@@ -5,11 +5,8 @@
 # cores: the figures are printed. They are checked only if each thread of two
 # ranks has its own core. Usage: test_overlap.sh RCXRUN OVERLAP_MAIN
 
-# shellcheck source=tests/support/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "RCXRUN OVERLAP_MAIN" "$@"
-rcxrun=$(realpath "$1")
-main=$(realpath "$2")
+# shellcheck source=tests/job/ranks.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN OVERLAP_MAIN" "$@"
 need=24
 bound=(timeout -k 5 100)
 cores=$(nproc)

@@ -4,11 +4,8 @@
 # Messages between real processes, and ranks that die while others wait for
 # their messages. Usage: test_p2p.sh RCXRUN P2P_MAIN EXAMPLE_HALO
 
-# shellcheck source=tests/support/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "RCXRUN P2P_MAIN EXAMPLE_HALO" "$@"
-rcxrun=$(realpath "$1")
-main=$(realpath "$2")
+# shellcheck source=tests/job/ranks.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN P2P_MAIN EXAMPLE_HALO" "$@"
 halo=$(realpath "$3")
 bound=(timeout -k 5 100)
 tcp=(-x UCX_TLS=tcp,self -x UCX_NET_DEVICES=lo)

@@ -5,12 +5,8 @@
 # find it: the others go on at once. A rank that lives learns that it is
 # excluded. Guarantee A10. Usage: test_peer_failed.sh RCXRUN PEER_FAILED_MAIN
 
-# shellcheck source=tests/support/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "RCXRUN PEER_FAILED_MAIN" "$@"
-rcxrun=$(realpath "$1")
-main=$(realpath "$2")
-bound=(timeout -k 5 60)
+# shellcheck source=tests/job/ranks.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN PEER_FAILED_MAIN" "$@"
 export UCX_LOG_LEVEL=fatal # UCX prints messages of its own about a failed peer
 
 # Lines on stderr other than rcxrun's lines about the victim.

@@ -4,12 +4,8 @@
 # Progress without calls, sleeping, and more ranks than cores (needs 14, 24).
 # Usage: test_progress.sh RCXRUN PROGRESS_MAIN
 
-# shellcheck source=tests/support/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "RCXRUN PROGRESS_MAIN" "$@"
-rcxrun=$(realpath "$1")
-main=$(realpath "$2")
-bound=(timeout -k 5 60)
+# shellcheck source=tests/job/ranks.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN PROGRESS_MAIN" "$@"
 tcp=(-x UCX_TLS=tcp,self -x UCX_NET_DEVICES=lo)
 # No periodic events that would wake a rank that sleeps.
 still=(-x RCX_CHECK=off)

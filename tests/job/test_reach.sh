@@ -4,11 +4,8 @@
 # Access to the memory of other ranks by loads and stores. Usage: test_reach.sh
 # RCXRUN REACH_MAIN
 
-# shellcheck source=tests/support/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "RCXRUN REACH_MAIN" "$@"
-rcxrun=$(realpath "$1")
-main=$(realpath "$2")
+# shellcheck source=tests/job/ranks.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN REACH_MAIN" "$@"
 bound=(timeout -k 5 120)
 
 # reaches RANKS TARGET TEXT OPTION...

@@ -4,11 +4,8 @@
 # Jobs that go on after failures: agreement, shrink, and what they leave behind
 # (guarantees A1 to A8). Usage: test_recover.sh RCXRUN RECOVER_MAIN [full]
 
-# shellcheck source=tests/support/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "RCXRUN RECOVER_MAIN [full]" "$@"
-rcxrun=$(realpath "$1")
-main=$(realpath "$2")
+# shellcheck source=tests/job/ranks.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN RECOVER_MAIN [full]" "$@"
 full=${3-}
 bound=(timeout -k 5 120)
 export UCX_LOG_LEVEL=fatal # UCX prints messages of its own about a failed peer

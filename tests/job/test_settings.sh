@@ -5,12 +5,8 @@
 # precedence, and that ranks agree on them. Usage: test_settings.sh RCXRUN
 # SETTINGS_MAIN
 
-# shellcheck source=tests/support/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "RCXRUN SETTINGS_MAIN" "$@"
-rcxrun=$(realpath "$1")
-main=$(realpath "$2")
-bound=(timeout -k 5 60)
+# shellcheck source=tests/job/ranks.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN SETTINGS_MAIN" "$@"
 
 # has LINE...: the output has these lines
 has() {

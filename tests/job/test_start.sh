@@ -7,18 +7,15 @@
 # is killed later. Usage: test_start.sh RCXRUN JOB_MAIN UNDUMPABLE FENCES
 # UNTHREADED FABRIC BLAME_MAIN
 
-# shellcheck source=tests/support/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "RCXRUN JOB_MAIN UNDUMPABLE FENCES UNTHREADED FABRIC BLAME_MAIN" "$@"
-rcxrun=$(realpath "$1")
-main=$(realpath "$2")
+# shellcheck source=tests/job/ranks.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN JOB_MAIN UNDUMPABLE FENCES UNTHREADED FABRIC BLAME_MAIN" "$@"
 undumpable=$(realpath "$3")
 counts=$(realpath "$4")
 unthreaded=$(realpath "$5")
 fabric=$(realpath "$6")
 blame=$(realpath "$7")
 
-bound=(timeout -k 5 120) # a hang is a failure, not a wait
+bound=(timeout -k 5 120)
 unset "${!UCX_@}"
 
 readonly ERR_UNSUPPORTED=3 ERR_CONFIG=4 ERR_LAUNCH=5 ERR_TRANSPORT=6 ERR_LIMIT=14 # the negated rcx_status_t

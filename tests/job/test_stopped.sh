@@ -5,11 +5,8 @@
 # up: it gets the right result or an error. Long messages travel in each of
 # their ways. Usage: test_stopped.sh RCXRUN STOPPED_MAIN
 
-# shellcheck source=tests/support/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "RCXRUN STOPPED_MAIN" "$@"
-rcxrun=$(realpath "$1")
-main=$(realpath "$2")
+# shellcheck source=tests/job/ranks.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN STOPPED_MAIN" "$@"
 bound=(timeout -k 5 120)
 rounds=40
 

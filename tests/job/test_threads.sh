@@ -4,12 +4,8 @@
 # Ranks with several threads each, over UCX (need 21). Usage: test_threads.sh
 # RCXRUN THREADS_MAIN
 
-# shellcheck source=tests/support/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "RCXRUN THREADS_MAIN" "$@"
-rcxrun=$(realpath "$1")
-main=$(realpath "$2")
-bound=(timeout -k 5 60)
+# shellcheck source=tests/job/ranks.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN THREADS_MAIN" "$@"
 need=21
 
 # try SENTENCE N [OPTION...] WHAT

@@ -4,11 +4,8 @@
 # rcx_top names the rank that others wait for, in jobs that hang in several ways.
 # Usage: test_top.sh RCXRUN TOP_MAIN RCX_TOP PYTHON3
 
-# shellcheck source=tests/support/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "RCXRUN TOP_MAIN RCX_TOP PYTHON3" "$@"
-rcxrun=$(realpath "$1")
-main=$(realpath "$2")
+# shellcheck source=tests/job/ranks.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN TOP_MAIN RCX_TOP PYTHON3" "$@"
 top=$(realpath "$3")
 python=$4
 bound=(timeout -k 5 120)

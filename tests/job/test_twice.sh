@@ -4,12 +4,8 @@
 # Ranks that consist of several processes: one after another, which works, and
 # at the same time, which is rejected. Usage: test_twice.sh RCXRUN TWICE_MAIN
 
-# shellcheck source=tests/support/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "RCXRUN TWICE_MAIN" "$@"
-rcxrun=$(realpath "$1")
-main=$(realpath "$2")
-bound=(timeout -k 5 60)
+# shellcheck source=tests/job/ranks.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN TWICE_MAIN" "$@"
 
 # try SENTENCE LAUNCHER... -- COMMAND...: COMMAND succeeds and prints no error
 try() {

@@ -4,18 +4,14 @@
  */
 #include "built.h"
 
+#include "lines.h"
 #include "test.h"
-
-static void keep_quiet(rcx_log_level_t level, const char *text, void *arg)
-{
-    (void)level, (void)text, (void)arg;
-}
 
 void built_open(struct built *t, const struct rcx_shape *shape)
 {
     t->heap = RCX_HEAP_INIT;
     rcx_log_init(&t->log);
-    t->log.fn = keep_quiet;
+    t->log.fn = lines_discard;
     rcx_builder_init(&t->builder, &t->heap, &t->log);
     if (shape)
         rcx_builder_begin(&t->builder, shape);

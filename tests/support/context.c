@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/run/context/context.h"
 #include "core/sched/params.h"
@@ -53,6 +54,21 @@ rcx_status_t job_open(struct job *job, int size,
             rcx_context_create(options->params, &source, &job->contexts[i]);
     }
     return status;
+}
+
+void job_listen(struct job *job, struct lines said[])
+{
+    memset(said, 0, (size_t)job->size * sizeof *said);
+    for (int i = 0; i < job->size; i++) {
+        job->contexts[i]->log.fn = lines_keep;
+        job->contexts[i]->log.arg = &said[i];
+    }
+}
+
+void job_hush(struct job *job)
+{
+    for (int i = 0; i < job->size; i++)
+        job->contexts[i]->log.fn = lines_discard;
 }
 
 struct visit {

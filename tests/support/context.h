@@ -6,6 +6,7 @@
 #ifndef RCX_TESTS_SUPPORT_CONTEXT_H
 #define RCX_TESTS_SUPPORT_CONTEXT_H
 
+#include "lines.h"
 #include "sim/inproc.h"
 #include "core/run/detect/detector.h"
 #include "core/run/plan/cache.h"
@@ -54,6 +55,11 @@ rcx_status_t job_close(struct job *job);
 void job_abandon(struct job *job);
 /* Free a job whose ranks have finalized. */
 void job_free(struct job *job);
+
+/* From now on said[rank] has what each rank logs. */
+void job_listen(struct job *job, struct lines said[]);
+/* From now on nothing that ranks log is printed. */
+void job_hush(struct job *job);
 
 /* Call fn for every rank, each on its own thread, and join them. A simulated
  * network must be threaded. */

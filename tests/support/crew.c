@@ -29,7 +29,7 @@ void crew_job(int size, rcx_thread_mode_t threads, bool progress_thread,
     const rcx_params_t params = {.field_mask =
                                      RCX_PARAM_LOG | RCX_PARAM_THREADS |
                                      RCX_PARAM_WAKEUP | RCX_PARAM_PROGRESS,
-                                 .log = members_hush,
+                                 .log = lines_discard,
                                  .threads = threads,
                                  .wakeup = 1,
                                  .progress_thread = progress_thread};

@@ -110,8 +110,3 @@ void members_shuffle(uint64_t *state, int list[], int n)
         list[k] = i;
     }
 }
-
-void members_hush(rcx_log_level_t level, const char *text, void *arg)
-{
-    (void)level, (void)text, (void)arg;
-}

@@ -41,7 +41,4 @@ int members_draw(uint64_t *state, int n);
 /* 0..n-1 in random order. */
 void members_shuffle(uint64_t *state, int list[], int n);
 
-/* A log function that discards all lines. */
-void members_hush(rcx_log_level_t level, const char *text, void *arg);
-
 #endif

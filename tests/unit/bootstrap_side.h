@@ -9,22 +9,7 @@
 
 #include "bootstrap/bootstraps.h"
 #include "core/iface/bootstrap.h"
-
-struct lines {
-    int count;
-    char first[512];
-    char last[512];
-};
-
-static inline void keep_line(rcx_log_level_t level, const char *text, void *arg)
-{
-    struct lines *lines = arg;
-
-    (void)level;
-    snprintf(lines->last, sizeof lines->last, "%s", text);
-    if (lines->count++ == 0)
-        memcpy(lines->first, lines->last, sizeof lines->first);
-}
+#include "lines.h"
 
 /* The arguments with which rcx_init() opens a bootstrap, and the result. */
 struct side {
@@ -41,7 +26,7 @@ static inline void side_init(struct side *side, const rcx_bootstrap_t *host)
     memset(side, 0, sizeof *side);
     side->heap = RCX_HEAP_INIT;
     rcx_log_init(&side->log);
-    side->log.fn = keep_line;
+    side->log.fn = lines_keep;
     side->log.arg = &side->lines;
     if (host) {
         side->params.field_mask = RCX_PARAM_BOOTSTRAP;

@@ -122,7 +122,7 @@ static inline void open_some(int n, const struct rcx_boot_ops *ops)
         r->context.boot = &r->boot;
         r->context.transport = &r->transport;
         rcx_log_init(&r->context.log);
-        r->context.log.fn = keep_line;
+        r->context.log.fn = lines_keep;
         r->context.log.arg = &r->lines;
     }
 }

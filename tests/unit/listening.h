@@ -19,21 +19,7 @@
 enum { RANKS = 3, COUNT = 24, CALLS = 4 };
 #define SECOND UINT64_C(1000000000)
 
-static struct {
-    rcx_log_level_t level;
-    int lines;
-    char text[512];
-} said[RANKS];
-
-__attribute__((unused)) static void keep(rcx_log_level_t level,
-                                         const char *text, void *arg)
-{
-    const int rank = (int)(intptr_t)arg;
-
-    said[rank].level = level;
-    said[rank].lines++;
-    snprintf(said[rank].text, sizeof said[rank].text, "%s", text);
-}
+static struct lines said[RANKS];
 
 /* Open the job with RCX_CHECK=check, and keep its log. Reductions use segments
  * of one element. */
@@ -43,18 +29,14 @@ __attribute__((unused)) static void open_listening(struct job *job,
     setenv("RCX_CHECK", check, 1);
     open_with(job, RANKS, "RCX_REDUCE", "binomial:segment=8", NULL);
     unsetenv("RCX_CHECK");
-    memset(said, 0, sizeof said);
-    for (int i = 0; i < RANKS; i++) {
-        job->contexts[i]->log.fn = keep;
-        job->contexts[i]->log.arg = (void *)(intptr_t)i;
-    }
+    job_listen(job, said);
 }
 
 __attribute__((unused)) static void assert_silent(int rank)
 {
-    if (said[rank].lines != 0)
-        fail_msg("rank %d has %d lines, \"%s\"", rank, said[rank].lines,
-                 said[rank].text);
+    if (said[rank].count != 0)
+        fail_msg("rank %d has %d lines, \"%s\"", rank, said[rank].count,
+                 said[rank].last);
 }
 
 /* Make reductions of many segments each, so that sequence numbers and numbers
@@ -93,9 +75,9 @@ __attribute__((unused)) static void pass(struct job *job, int seconds)
 __attribute__((unused)) static void assert_says(int rank, rcx_log_level_t level,
                                                 const char *text)
 {
-    if (said[rank].lines != 1 || !strstr(said[rank].text, text))
+    if (said[rank].count != 1 || !strstr(said[rank].last, text))
         fail_msg("rank %d has %d lines, \"%s\", not \"%s\"", rank,
-                 said[rank].lines, said[rank].text, text);
+                 said[rank].count, said[rank].last, text);
     assert_int_equal(said[rank].level, level);
 }
 

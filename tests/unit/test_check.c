@@ -15,22 +15,12 @@
 
 enum { MOST_SIZE = 5, BLOCK = 6, COUNT = BLOCK * MOST_SIZE, ODD_RANK_MAX = 8 };
 
-static char said[ODD_RANK_MAX + 1][512];
-
-static void keep(rcx_log_level_t level, const char *text, void *arg)
-{
-    if (level == RCX_LOG_ERROR && !*(char *)arg)
-        snprintf(arg, sizeof said[0], "%s", text);
-}
+static struct lines said[ODD_RANK_MAX + 1];
 
 static void open_checked(struct job *job, int size)
 {
     open_with(job, size, "RCX_CHECK", "full", NULL);
-    memset(said, 0, sizeof said);
-    for (int i = 0; i < size; i++) {
-        job->contexts[i]->log.fn = keep;
-        job->contexts[i]->log.arg = said[i];
-    }
+    job_listen(job, said);
 }
 
 /* ---- One rank calls something else --------------------------------------- */
@@ -246,7 +236,7 @@ static void check_culprits(struct job *job, const struct deviation *d,
         assert_ok(info.status); /* the communicator has not failed */
         assert_int_equal(info.rank_count, 2);
         assert_memory_equal(info.ranks, first.ranks, 2 * sizeof *info.ranks);
-        if (!strstr(info.text, expected) && !strstr(said[i], expected))
+        if (!strstr(info.text, expected) && !strstr(said[i].error, expected))
             fail_msg("%s, rank %d: \"%s\" does not say \"%s\"",
                      collectives[calls->coll].name, i, info.text, expected);
     }
@@ -482,7 +472,7 @@ static void need_4_calls_that_match_are_no_mismatch(void **state)
             calls_run(&job, &call, i % 2);
     }
     for (int i = 0; i < 4; i++)
-        assert_string_equal(said[i], "");
+        assert_string_equal(said[i].error, "");
     job_close(&job);
 }
 
@@ -522,7 +512,7 @@ static void need_4_displacements_may_differ_between_ranks(void **state)
         assert_true(other > 0 || !collectives[coll].has_displs);
     }
     for (int i = 0; i < 4; i++)
-        assert_string_equal(said[i], "");
+        assert_string_equal(said[i].error, "");
     assert_ok(job_close(&job));
 }
 

@@ -17,7 +17,7 @@ enum { SIZE = 5, COUNT = 4000 };
 static void run(void (*fn)(struct job *job, int rank, void *arg))
 {
     const rcx_params_t params = {.field_mask = RCX_PARAM_LOG,
-                                 .log = members_hush};
+                                 .log = lines_discard};
     const struct job_options options = {.params = &params, .threaded = true};
     struct job job;
 
@@ -243,7 +243,7 @@ static void attach(struct job *job, int rank, void *arg)
 static void data_is_destroyed_once_when_its_communicator_is_freed(void **state)
 {
     const rcx_params_t params = {.field_mask = RCX_PARAM_LOG,
-                                 .log = members_hush};
+                                 .log = lines_discard};
     const struct job_options options = {.params = &params, .threaded = true};
     int counts[SIZE] = {0};
     struct job job;

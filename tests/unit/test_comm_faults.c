@@ -28,7 +28,7 @@ static void run(int size, rcx_thread_mode_t threads, crew_fn_t *fn, void *arg)
 {
     const rcx_params_t params = {.field_mask =
                                      RCX_PARAM_LOG | RCX_PARAM_THREADS,
-                                 .log = members_hush,
+                                 .log = lines_discard,
                                  .threads = threads};
 
     crew_job_with(size, &params, fn, arg);
@@ -124,7 +124,7 @@ static void an_announcement_takes_few_messages_of_each_rank(void **state)
 {
     const struct job_options options = {
         .params =
-            &(rcx_params_t){.field_mask = RCX_PARAM_LOG, .log = members_hush}};
+            &(rcx_params_t){.field_mask = RCX_PARAM_LOG, .log = lines_discard}};
     int listed[LISTED];
 
     (void)state;
@@ -178,7 +178,7 @@ static void a_failure_that_reaches_some_ranks_reaches_all(void **state)
     static const int listed[] = {0};
     const struct job_options options = {
         .params =
-            &(rcx_params_t){.field_mask = RCX_PARAM_LOG, .log = members_hush}};
+            &(rcx_params_t){.field_mask = RCX_PARAM_LOG, .log = lines_discard}};
 
     (void)state;
     assert_ok(job_open(&large.job, MOST, &options));
@@ -548,7 +548,7 @@ static rcx_status_t finalize_failed_world(int seen)
     static const int other[] = {1};
     const struct job_options options = {
         .params =
-            &(rcx_params_t){.field_mask = RCX_PARAM_LOG, .log = members_hush}};
+            &(rcx_params_t){.field_mask = RCX_PARAM_LOG, .log = lines_discard}};
     rcx_status_t status;
     struct job job;
 

@@ -22,7 +22,7 @@ static void open_job(struct job *job, int size, uint64_t seed,
 {
     const rcx_params_t params = {.field_mask =
                                      RCX_PARAM_LOG | RCX_PARAM_THREADS,
-                                 .log = members_hush,
+                                 .log = lines_discard,
                                  .threads = threads};
     const struct job_options options = {
         .params = &params, .layout = layout, .threaded = true, .seed = seed};

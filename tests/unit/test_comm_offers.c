@@ -70,7 +70,7 @@ static void recoveries_use_ids_again(void **state)
     static const struct rcx_tag_layout some = {5, 13, 10, 6, 20};
     struct job job;
     const rcx_params_t params = {.field_mask = RCX_PARAM_LOG,
-                                 .log = members_hush};
+                                 .log = lines_discard};
     const struct job_options options = {
         .params = &params, .layout = &some, .threaded = true, .seed = 3};
 

@@ -15,7 +15,7 @@ enum { SIZE = 5 };
 static void open_quiet(struct job *job, int size)
 {
     const rcx_params_t params = {.field_mask = RCX_PARAM_LOG,
-                                 .log = members_hush};
+                                 .log = lines_discard};
     const struct job_options options = {.params = &params, .threaded = true};
 
     assert_ok(job_open(job, size, &options));

@@ -15,7 +15,7 @@ enum { MOST = TIMES(6, 4), SEEDS = TIMES(6, 2), MANY = 16 };
 static void open_job(struct job *job, int size, uint64_t seed)
 {
     const rcx_params_t params = {.field_mask = RCX_PARAM_LOG,
-                                 .log = members_hush};
+                                 .log = lines_discard};
     const struct job_options options = {
         .params = &params, .threaded = true, .seed = seed};
 

@@ -50,10 +50,8 @@ static void a_call_with_another_root_is_another_one(void **state)
 
     (void)state;
     open_with(&job, RANKS, "RCX_REDUCE", "tree:topology=chain", NULL);
-    memset(said, 0, sizeof said);
+    job_listen(&job, said);
     for (int i = 0; i < RANKS; i++) {
-        job.contexts[i]->log.fn = keep;
-        job.contexts[i]->log.arg = (void *)(intptr_t)i;
         assert_ok(rcx_ireduce(in, out[i], 1, RCX_INT64, RCX_SUM, i == 1 ? 2 : 1,
                               world_of(&job, i), &requests[i]));
     }
@@ -77,7 +75,7 @@ static void a_deadline_names_type_op_and_the_calls_number(void **state)
     assert_says(1, RCX_LOG_ERROR,
                 "reduce of 24 int64, sum, root 1, number 5 "
                 "on communicator 1 (world): timed out after ");
-    assert_non_null(strstr(said[1].text, " s: rank 0 has not called it, rank 2 "
+    assert_non_null(strstr(said[1].last, " s: rank 0 has not called it, rank 2 "
                                          "has not called it"));
     abandon(&job, &request, 1);
 }
@@ -143,12 +141,12 @@ static void a_rank_that_waits_30_s_warns_once(void **state)
     assert_says(1, RCX_LOG_WARN,
                 "reduce of 24 int64, sum, root 1, number 6 on "
                 "communicator 1 (world): has waited 3");
-    assert_non_null(strstr(said[1].text, " s for rank 2; no deadline is set "
+    assert_non_null(strstr(said[1].last, " s for rank 2; no deadline is set "
                                          "(RCX_TIMEOUT)"));
     assert_silent(2);
     wait_for_rank_2(&job, 45); /* the next warning is due after 60 s */
     assert_says(1, RCX_LOG_WARN, "number 6");
-    said[1].lines = 0;
+    said[1].count = 0;
     wait_for_rank_2(&job, 150);
     assert_says(1, RCX_LOG_WARN,
                 "number 8 on communicator 1 (world): has waited 6");
@@ -171,7 +169,7 @@ static void a_start_that_measures_says_for_which_ranks_it_waits(void **state)
                           context->internal, &requests[1]));
     pass(&job, 31);
     assert_says(1, RCX_LOG_WARN, "has waited 3");
-    said[1].lines = 0;
+    said[1].count = 0;
     rcx_start_wait_begin(&context->start_wait, &context->log, begin);
     pass(&job, 61); /* one mechanism warns at a time */
     assert_silent(1);
@@ -274,7 +272,7 @@ static void a_rank_that_waits_a_second_probes_the_awaited_peer(void **state)
         1, RCX_LOG_ERROR,
         "reduce of 24 int64, sum, root 1, number 1 on communicator 1 (world): "
         "RCX_ERR_TRANSPORT");
-    assert_non_null(strstr(said[1].text, ": no way leads there"));
+    assert_non_null(strstr(said[1].last, ": no way leads there"));
     assert_says(2, RCX_LOG_ERROR, "because of rank 0");
     assert_status(requests[0]->status, RCX_ERR_TRANSPORT);
     abandon(&job, requests, 2);
@@ -379,7 +377,7 @@ static void control_messages_are_drained_after_a_lost_message(void **state)
     witness = world_of(&job, 1);
     lose_message_with_rank_1(
         &job, "communicator 1 (world) failed on rank 1: RCX_ERR_TIMEOUT");
-    assert_non_null(strstr(said[0].text, "because of rank 2"));
+    assert_non_null(strstr(said[0].last, "because of rank 2"));
     witness = NULL;
     open_listening(&job, "off");
     lose_message_with_rank_1(&job, "RCX_ERR_TRANSPORT");

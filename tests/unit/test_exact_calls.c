@@ -39,19 +39,13 @@ static void open_forced(struct job *job, int size)
         unsetenv(forced[i][0]);
 }
 
-static void ignore(rcx_log_level_t level, const char *text, void *arg)
-{
-    (void)level, (void)text, (void)arg;
-}
-
 /* Calls fail after the deadline, and nothing is printed. */
 static void open_quiet(struct job *job, const char *name, const char *value)
 {
     open_with(job, SIZE, name, value, NULL);
-    for (int r = 0; r < SIZE; r++) {
-        job->contexts[r]->log.fn = ignore;
+    job_hush(job);
+    for (int r = 0; r < SIZE; r++)
         assert_ok(rcx_comm_set_timeout(world_of(job, r), DEADLINE_NS));
-    }
 }
 
 static struct call call_of(enum collective coll, size_t count)

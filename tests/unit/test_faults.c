@@ -58,11 +58,6 @@ static uint64_t draw(struct trial *t)
     return rcx_random(&t->random);
 }
 
-static void ignore(rcx_log_level_t level, const char *text, void *arg)
-{
-    (void)level, (void)text, (void)arg;
-}
-
 /* ---- Setup --------------------------------------------------------------- */
 
 static bool suits(const struct rcx_algo *algo, int size)
@@ -155,8 +150,8 @@ static void open_trial(struct trial *t, unsigned number)
     algo = any_algorithm(t);
     draw_call(t, algo);
     job_force(&t->job, algo, draw(t) % 2 ? SIZE_MAX : 8 * (size_t)size);
+    job_hush(&t->job);
     for (int r = 0; r < size; r++) {
-        t->job.contexts[r]->log.fn = ignore;
         t->job.contexts[r]->config.check = t->fault == FAULT_MISMATCH
                                                ? RCX_CHECK_FULL
                                                : (enum rcx_check)(number % 3);
@@ -443,8 +438,7 @@ static bool lose_a_message(struct trial *t, const struct rcx_algo *algo,
                       .count = 30};
     job_force(&t->job, algo, SIZE_MAX);
     rcx_sim_set_fault(t->job.sim, &fault);
-    for (int r = 0; r < t->job.size; r++)
-        t->job.contexts[r]->log.fn = ignore;
+    job_hush(&t->job);
     for (int r = 0; r < t->job.size; r++)
         start_rank(t, r);
     if (!run(t))
@@ -513,8 +507,8 @@ static void run_unequal_segments(struct trial *t, const struct rcx_algo *algo,
     less.count--;
     assert_ok(job_open(&t->job, size, &(struct job_options){.seed = 1}));
     job_force(&t->job, algo, each * sizeof(int64_t));
+    job_hush(&t->job);
     for (int r = 0; r < size; r++) {
-        t->job.contexts[r]->log.fn = ignore;
         assert_ok(rcx_comm_set_timeout(world_of(&t->job, r), DEADLINE_NS));
         for (int op = 0; op < OPS; op++)
             assert_ok(start_one(

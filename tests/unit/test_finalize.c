@@ -20,8 +20,7 @@ enum { MOST = 5, EARLY = 1 };
 
 /* What a rank logs, and the status of rcx_finalize(). */
 struct rank {
-    int lines;
-    char text[256]; /* the last line */
+    struct lines said;
     rcx_status_t status;
 };
 
@@ -31,10 +30,8 @@ static void keep(rcx_log_level_t level, const char *text, void *arg)
     struct rank *ranks = arg;
     struct rank *r = &ranks[text[1] - '0'];
 
-    (void)level;
     require(text[0] == '[' && r - ranks < MOST);
-    r->lines++;
-    snprintf(r->text, sizeof r->text, "%s", text);
+    lines_keep(level, text, &r->said);
 }
 
 static void open_job(struct job *job, int size, bool threaded,
@@ -54,7 +51,7 @@ static void open_job(struct job *job, int size, bool threaded,
 
 static bool says(const struct rank *r, const char *text)
 {
-    return r->lines == 1 && strstr(r->text, text);
+    return r->said.count == 1 && strstr(r->said.last, text);
 }
 
 /* ---- Failures that other ranks announce ---------------------------------- */
@@ -118,7 +115,7 @@ static void finalize_returns_the_timeout_of_another_rank(void **state)
         for (int i = 1; i < size; i++) {
             assert_status(ranks[i].status, RCX_ERR_TIMEOUT);
             assert_true(says(&ranks[i], "failed on rank 0"));
-            assert_non_null(strstr(ranks[i].text, "because of rank 1"));
+            assert_non_null(strstr(ranks[i].said.last, "because of rank 1"));
         }
         assert_ok(ranks[0].status);
         job_free(&job);
@@ -202,7 +199,7 @@ static void finalize_has_the_deadline_of_the_world(void **state)
     open_job(&job, 2, true, 0, ranks);
     job_each(&job, finalize_with_a_deadline_of_the_world, ranks);
     assert_status(ranks[0].status, RCX_ERR_TIMEOUT);
-    assert_non_null(strstr(ranks[0].text, "rank 1"));
+    assert_non_null(strstr(ranks[0].said.last, "rank 1"));
     close_other(&job);
 }
 
@@ -309,7 +306,7 @@ static void an_exit_after_the_last_barrier_is_no_failure(void **state)
     (void)state;
     finalize_with_peer_that_exits(2, 0, no_barrier, ranks);
     assert_ok(ranks[0].status);
-    assert_int_equal(ranks[0].lines, 0);
+    assert_int_equal(ranks[0].said.count, 0);
 }
 
 static void finalize_does_not_wait_for_a_peer_that_exited_early(void **state)

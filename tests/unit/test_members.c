@@ -15,7 +15,7 @@ static void run_with(const char *name, const char *value,
                      void (*fn)(struct job *job, int rank, void *arg))
 {
     const rcx_params_t params = {.field_mask = RCX_PARAM_LOG,
-                                 .log = members_hush};
+                                 .log = lines_discard};
     const struct job_options options = {.params = &params, .threaded = true};
     struct job job;
 

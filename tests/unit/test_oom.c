@@ -14,13 +14,8 @@
 
 enum { MOST = 4000, MOST_ROUNDS = 20000 };
 
-static void keep_quiet(rcx_log_level_t level, const char *text, void *arg)
-{
-    (void)level, (void)text, (void)arg;
-}
-
 static const rcx_params_t quiet = {.field_mask = RCX_PARAM_LOG,
-                                   .log = keep_quiet};
+                                   .log = lines_discard};
 
 static int take_left(void *dst, const void *left, const void *right,
                      size_t count, rcx_datatype_t type, void *arg)

@@ -19,7 +19,7 @@ static char memory[8 * RANKS * MOST * sizeof(int64_t)];
 static int set_up(void **state)
 {
     static rcx_params_t params = {.field_mask = RCX_PARAM_LOG,
-                                  .log = members_hush};
+                                  .log = lines_discard};
     const struct job_options options = {.params = &params};
 
     (void)state;

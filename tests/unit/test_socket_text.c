@@ -266,7 +266,7 @@ static void assert_bad_params(rcx_params_t params, const char *words)
     rcx_context_t *context = NULL;
 
     params.field_mask |= RCX_PARAM_LOG | RCX_PARAM_ID;
-    params.log = keep_line;
+    params.log = lines_keep;
     params.log_arg = &lines;
     assert_int_equal(RCX_ERR_ARG, rcx_init(&params, &context));
     assert_int_equal(1, lines.count);

@@ -7,22 +7,11 @@
 
 #include "core/base/clock.h"
 #include "core/base/start_wait.h"
+#include "lines.h"
 
 #define SECOND UINT64_C(1000000000)
 
-static struct {
-    int lines;
-    rcx_log_level_t level;
-    char text[256];
-} said;
-
-static void keep(rcx_log_level_t level, const char *text, void *arg)
-{
-    (void)arg;
-    said.lines++;
-    said.level = level;
-    snprintf(said.text, sizeof said.text, "%s", text);
-}
+static struct lines said;
 
 static struct rcx_log log_of(void)
 {
@@ -30,7 +19,8 @@ static struct rcx_log log_of(void)
 
     memset(&said, 0, sizeof said);
     rcx_log_init(&log);
-    log.fn = keep;
+    log.fn = lines_keep;
+    log.arg = &said;
     return log;
 }
 
@@ -67,15 +57,15 @@ static void a_warning_names_the_time_and_the_reason(void **state)
     w.next_ns = rcx_now_ns();
     assert_true(rcx_start_wait_is_due(&w));
     rcx_start_wait_warn(&w, "rank %d is late", 3);
-    assert_int_equal(1, said.lines);
+    assert_int_equal(1, said.count);
     assert_int_equal(RCX_LOG_WARN, said.level);
-    assert_non_null(strstr(said.text, "rcx_init has waited 7"));
-    assert_non_null(strstr(said.text, " s: rank 3 is late"));
+    assert_non_null(strstr(said.last, "rcx_init has waited 7"));
+    assert_non_null(strstr(said.last, " s: rank 3 is late"));
     assert_int_equal(1280, (w.next_ns - w.begin_ns) / SECOND);
     w.next_ns = rcx_now_ns();
     rcx_start_wait_skip(&w);
     assert_int_equal(1280, (w.next_ns - w.begin_ns) / SECOND);
-    assert_int_equal(1, said.lines);
+    assert_int_equal(1, said.count);
 }
 
 static void a_start_that_is_over_does_not_warn(void **state)

@@ -23,8 +23,8 @@ static void a_rank_waiting_in_an_earlier_call_is_not_named(void **state)
     assert_says(0, RCX_LOG_ERROR,
                 "reduce of 24 int64, max, root 1, number 2 "
                 "on communicator 1 (world): timed out after ");
-    assert_non_null(strstr(said[0].text, " s: rank 2 has not called it"));
-    assert_null(strstr(said[0].text, "rank 1"));
+    assert_non_null(strstr(said[0].last, " s: rank 2 has not called it"));
+    assert_null(strstr(said[0].last, "rank 1"));
     abandon(&job, requests, 3);
 }
 
@@ -53,8 +53,8 @@ static void an_answer_to_an_earlier_query_is_ignored(void **state)
         SECOND / 100; /* lets the detector run */
     progress(&job);
     progress(&job);
-    assert_non_null(strstr(said[1].text, " s: rank 2 has not called it"));
-    assert_null(strstr(said[1].text, "rank 0"));
+    assert_non_null(strstr(said[1].last, " s: rank 2 has not called it"));
+    assert_null(strstr(said[1].last, "rank 0"));
     abandon(&job, requests, 2);
 }
 
@@ -80,9 +80,9 @@ static void answers_are_read_first_after_a_stall(void **state)
             progress_one(&job, i);
         job.contexts[1]->time.skipped_ns += SECOND;
         progress_one(&job, 1);
-        assert_int_equal(said[1].lines, 1);
+        assert_int_equal(said[1].count, 1);
         assert_non_null(
-            strstr(said[1].text, are_silent ? " s: rank 0 does not answer"
+            strstr(said[1].last, are_silent ? " s: rank 0 does not answer"
                                             : " s: rank 0 has not called it"));
         abandon(&job, &request, 1);
     }
@@ -115,10 +115,10 @@ static void a_member_that_may_have_left_is_named_last(void **state)
 {
     (void)state;
     ask_after_a_failed_finalize(2);
-    assert_non_null(strstr(said[1].text, " s: rank 2 does not answer"));
-    assert_null(strstr(said[1].text, "rank 0"));
+    assert_non_null(strstr(said[1].last, " s: rank 2 does not answer"));
+    assert_null(strstr(said[1].last, "rank 0"));
     ask_after_a_failed_finalize(1);
-    assert_non_null(strstr(said[1].text,
+    assert_non_null(strstr(said[1].last,
                            " s: rank 0 does not answer and may have finalized, "
                            "rank 2 does not answer and may have finalized"));
 }
@@ -138,8 +138,8 @@ static void a_rank_that_freed_the_communicator_is_not_named(void **state)
     assert_ok(rcx_comm_set_timeout(world_of(&job, 1), (int64_t)SECOND));
     start(&job, 1, RCX_SUM, &request);
     pass(&job, 2);
-    assert_non_null(strstr(said[1].text, " s: rank 2 has not called it"));
-    assert_null(strstr(said[1].text, "rank 0"));
+    assert_non_null(strstr(said[1].last, " s: rank 2 has not called it"));
+    assert_null(strstr(said[1].last, "rank 0"));
     world_of(&job, 0)->id = id;
     rcx_ctrl_replay(world_of(&job, 0)); /* received meanwhile */
     abandon(&job, &request, 1);
@@ -181,14 +181,14 @@ static void members_have_half_of_the_deadline_to_answer(void **state)
         start(&job, 1, RCX_SUM, &request);
         skip_ms(&job, 1, cases[i].deadline_ms);
         silent = last = clock_of(&job, 1);
-        while (said[1].lines == 0 && silent < last + 2 * answer + SECOND) {
+        while (said[1].count == 0 && silent < last + 2 * answer + SECOND) {
             silent = clock_of(&job, 1);
             skip_ms(&job, 1, 10);
         }
-        assert_int_equal(said[1].lines, 1);
+        assert_int_equal(said[1].count, 1);
         assert_true(clock_of(&job, 1) >= first + answer);
         assert_true(silent < last + answer + SECOND / 10);
-        assert_non_null(strstr(said[1].text, " s: rank 0 does not answer"));
+        assert_non_null(strstr(said[1].last, " s: rank 0 does not answer"));
         abandon(&job, &request, 1);
     }
 }

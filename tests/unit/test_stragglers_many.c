@@ -52,15 +52,11 @@ static void count_messages(struct many *m)
 
 /* ---- A job --------------------------------------------------------------- */
 
-static void discard(rcx_log_level_t level, const char *text, void *arg)
-{
-    (void)level, (void)text, (void)arg;
-}
-
 static void open_many(struct many *m, int size, const char *name,
                       const char *value)
 {
-    const rcx_params_t params = {.field_mask = RCX_PARAM_LOG, .log = discard};
+    const rcx_params_t params = {.field_mask = RCX_PARAM_LOG,
+                                 .log = lines_discard};
 
     open_with(&m->job, size, name, value,
               &(struct job_options){.params = &params, .seed = 7});

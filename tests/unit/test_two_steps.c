@@ -320,22 +320,7 @@ static void long_blocks_take_no_scratch_of_those_on_their_way(void **state)
 
 /* ---- Errors -------------------------------------------------------------- */
 
-static char said[MOST][1024];
-
-static void keep(rcx_log_level_t level, const char *text, void *arg)
-{
-    if (level == RCX_LOG_ERROR && !*(char *)arg)
-        snprintf(arg, sizeof said[0], "%s", text);
-}
-
-static void listen(struct job *job)
-{
-    memset(said, 0, sizeof said);
-    for (int r = 0; r < job->size; r++) {
-        job->contexts[r]->log.fn = keep;
-        job->contexts[r]->log.arg = said[r];
-    }
-}
+static struct lines said[MOST];
 
 /* Whether all ranks complete, except for rank but (-1: no exception). */
 static bool ends(struct exchange *e, int but)
@@ -384,7 +369,7 @@ static void counts_that_do_not_match_are_an_error_on_all_ranks(void **state)
     (void)state;
     for (int p = 2; p <= 5; p++) {
         open_with(&job, p, "RCX_ALLTOALLV", "bruck", NULL);
-        listen(&job);
+        job_listen(&job, said);
         open_equal(&e, &job, 1);
         fill(&e, 1);
         e.sent[0][1] = 3;
@@ -402,10 +387,10 @@ static void counts_that_do_not_match_are_an_error_on_all_ranks(void **state)
             assert_int_equal(info.rank_count, 1);
             assert_int_equal(info.ranks[0], 0);
         }
-        if (!strstr(said[1], "alltoallv of ") ||
-            !strstr(said[1], "rank 0 sends 3 elements to rank 1, where "
-                             "recvcounts[0] is 2"))
-            fail_msg("said \"%s\"", said[1]);
+        if (!strstr(said[1].error, "alltoallv of ") ||
+            !strstr(said[1].error, "rank 0 sends 3 elements to rank 1, where "
+                                   "recvcounts[0] is 2"))
+            fail_msg("said \"%s\"", said[1].error);
         abandon(&e);
     }
 }
@@ -421,7 +406,7 @@ static void a_first_step_that_fails_ends_the_call(void **state)
         bool is_found = false;
 
         open_with(&job, p, "RCX_ALLTOALLV", "bruck", NULL);
-        listen(&job);
+        job_listen(&job, said);
         job.contexts[1]->config.spec[RCX_COLL_ALLTOALLV].params[0] = 4;
         open_equal(&e, &job, 1);
         fill(&e, 1);
@@ -446,7 +431,7 @@ static bool run_short(uint64_t budget)
     bool good = true;
 
     open_with(&job, 5, "RCX_ALLTOALLV", "bruck:limit=100", NULL);
-    listen(&job);
+    job_listen(&job, said);
     open_exchange(&e, &job, 4, 4000, false);
     fill(&e, 1);
     make_all(&e, false);
@@ -486,7 +471,7 @@ static void a_rank_that_stops_between_the_steps_fails_all(void **state)
         struct job job;
 
         open_with(&job, 4, "RCX_ALLTOALLV", "bruck:limit=1G", NULL);
-        listen(&job);
+        job_listen(&job, said);
         open_equal(&e, &job, 1000);
         fill(&e, 1);
         for (int r = 0; r < 4; r++)
@@ -518,7 +503,7 @@ static void a_start_that_is_refused_takes_both_steps_later(void **state)
     setenv("RCX_CHECK", "full", 1);
     open_with(&job, 5, "RCX_ALLTOALLV", "bruck", NULL);
     unsetenv("RCX_CHECK");
-    listen(&job);
+    job_listen(&job, said);
     open_exchange(&e, &job, 6, 50, false);
     make_all(&e, true);
     for (int start = 0; start < 4; start++) {
@@ -540,7 +525,7 @@ static void a_start_that_is_refused_takes_both_steps_later(void **state)
         assert_status(job_wait(&job, e.requests), RCX_ERR_MISMATCH);
         assert_status(other->status, RCX_ERR_MISMATCH);
         assert_ok(rcx_request_free(&other));
-        assert_non_null(strstr(said[0], "alltoallv"));
+        assert_non_null(strstr(said[0].error, "alltoallv"));
     }
     close_exchange(&e);
     assert_ok(job_close(&job));

@@ -122,13 +122,39 @@ void proof_memory_fill(struct proof_memory *m)
     }
 }
 
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+size_t proof_out_element(const struct rcx_row *row,
+                         const struct rcx_shape *whole, size_t i)
+{
+    const struct rcx_blocks blocks = rcx_blocks_in(whole, RCX_BUFFER_OUT);
+    const struct rcx_span vector = {.count = blocks.count};
+    const bool is_cut = row->first > 0 || row->width < SIZE_MAX;
+    const bool is_spread = is_cut && rcx_coll_out_is_blocks(whole->coll);
+
+    for (int k = 0; is_spread && k < blocks.n; k++) {
+        const struct rcx_span block = rcx_block(&blocks, vector, k);
+        const size_t count = block.count > row->first
+                                 ? least(block.count - row->first, row->width)
+                                 : 0;
+
+        if (i < count)
+            return block.offset + row->first + i;
+        i -= count;
+    }
+    return row->first + i;
+}
+
 const void *proof_memory_result(const struct proof_memory *m, int rank,
                                 size_t i)
 {
     const struct rcx_shape *s = &m->s->ranks[rank].shape;
 
     return element(m, rank, RCX_BUFFER_OUT,
-                   rcx_row_out_element(&m->s->row, s, i));
+                   proof_out_element(&m->s->row, s, i));
 }
 
 static bool is_garbage(const char *at, size_t bytes)

@@ -21,6 +21,12 @@ void proof_memory_close(struct proof_memory *m);
 /* Write operands into IN, and garbage everywhere else. */
 void proof_memory_fill(struct proof_memory *m);
 
+/* Return the index in the whole result of a rank, whose shape is whole, of
+ * element i of the first segment of row. i counts the elements of the segment
+ * in an algorithm's order. */
+size_t proof_out_element(const struct rcx_row *row,
+                         const struct rcx_shape *whole, size_t i);
+
 /* Return element i of the result of rank in the segment. */
 const void *proof_memory_result(const struct proof_memory *m, int rank,
                                 size_t i);

@@ -74,8 +74,7 @@ static struct rcx_expected expected_at(const struct proof *p, int rank,
 {
     const struct rcx_coll_row *coll = proof_coll(p->c);
     const struct rcx_shape *s = &p->s.ranks[rank].shape;
-    struct rcx_expected e =
-        coll->expect(s, rcx_row_out_element(&p->s.row, s, i));
+    struct rcx_expected e = coll->expect(s, proof_out_element(&p->s.row, s, i));
 
     if (coll->is_local)
         e.index += p->s.ranks[e.lo].shape.displs[rank];

@@ -23,7 +23,7 @@ static rcx_status_t open_boot(const struct rcx_boot_args *args, void *arg,
 {
     const struct opening *opening = arg;
 
-    return rcx_inproc_open(opening->job->inproc, opening->rank, args, boot_p);
+    return inproc_open(opening->job->inproc, opening->rank, args, boot_p);
 }
 
 rcx_status_t job_open(struct job *job, int size,
@@ -36,7 +36,7 @@ rcx_status_t job_open(struct job *job, int size,
                         .heap = RCX_HEAP_INIT,
                         .sim_heap = RCX_HEAP_INIT};
     job->contexts = calloc((size_t)size, sizeof *job->contexts);
-    job->inproc = rcx_inproc_create(&job->heap, size);
+    job->inproc = inproc_create(&job->heap, size);
     if (!options->ucx)
         job->sim = rcx_sim_create(&job->sim_heap, size, options->seed);
     if (job->sim && job->threaded)
@@ -135,7 +135,7 @@ static void barrier_on_sim(struct job *job)
 void job_free(struct job *job)
 {
     rcx_sim_destroy(job->sim);
-    rcx_inproc_destroy(job->inproc);
+    inproc_destroy(job->inproc);
     free(job->contexts);
 }
 

@@ -7,7 +7,7 @@
 #define RCX_TESTS_SUPPORT_CONTEXT_H
 
 #include "lines.h"
-#include "sim/inproc.h"
+#include "inproc.h"
 #include "core/run/detect/detector.h"
 #include "core/run/plan/cache.h"
 #include "core/run/request/request.h"
@@ -17,7 +17,7 @@
 struct job {
     int size;
     rcx_context_t **contexts; /* by rank */
-    struct rcx_inproc *inproc;
+    struct inproc *inproc;
     struct rcx_sim *sim; /* NULL: UCX */
     bool threaded;
     struct rcx_heap heap; /* used by inproc */

@@ -5,20 +5,20 @@
 
 #include <pthread.h>
 
-#include "sim/inproc.h"
+#include "inproc.h"
 #include "bootstrap_side.h"
 
 static void one_thread_opens_and_publishes_for_all_inproc_ranks(void **state)
 {
     struct rcx_heap heap = RCX_HEAP_INIT;
-    struct rcx_inproc *job = rcx_inproc_create(&heap, 3);
+    struct inproc *job = inproc_create(&heap, 3);
     struct side sides[3];
 
     (void)state;
     for (int i = 0; i < 3; i++) {
         side_init(&sides[i], NULL);
-        assert_int_equal(
-            RCX_OK, rcx_inproc_open(job, i, &sides[i].args, &sides[i].boot));
+        assert_int_equal(RCX_OK,
+                         inproc_open(job, i, &sides[i].args, &sides[i].boot));
         assert_int_equal(i, sides[i].boot->rank);
         assert_int_equal(3, sides[i].boot->size);
         assert_int_equal(3, sides[i].boot->local_size);
@@ -33,7 +33,7 @@ static void one_thread_opens_and_publishes_for_all_inproc_ranks(void **state)
         sides[i].boot->ops->close(sides[i].boot);
         assert_int_equal(0, sides[i].heap.live);
     }
-    rcx_inproc_destroy(job);
+    inproc_destroy(job);
     assert_int_equal(0, heap.live);
 }
 
@@ -43,63 +43,63 @@ static void one_thread_opens_and_publishes_for_all_inproc_ranks(void **state)
 static void an_inproc_local_exchange_repeats_the_own_record(void **state)
 {
     struct rcx_heap heap = RCX_HEAP_INIT;
-    struct rcx_inproc *job = rcx_inproc_create(&heap, 3);
+    struct inproc *job = inproc_create(&heap, 3);
     struct received received;
     struct side side;
 
     (void)state;
     side_init(&side, NULL);
-    assert_int_equal(RCX_OK, rcx_inproc_open(job, 1, &side.args, &side.boot));
+    assert_int_equal(RCX_OK, inproc_open(job, 1, &side.args, &side.boot));
     assert_int_equal(RCX_OK, exchange_records(&side, &received));
     assert_int_equal(3, received.seen);
     assert_int_equal(1, received.right);
     side.boot->ops->close(side.boot);
-    rcx_inproc_destroy(job);
+    inproc_destroy(job);
 }
 
 static void
 inproc_lookup_before_the_peer_published_is_a_launch_error(void **state)
 {
     struct rcx_heap heap = RCX_HEAP_INIT;
-    struct rcx_inproc *job = rcx_inproc_create(&heap, 2);
+    struct inproc *job = inproc_create(&heap, 2);
     const void *blob = &heap;
     struct side side;
     size_t bytes = 99;
 
     (void)state;
     side_init(&side, NULL);
-    assert_int_equal(RCX_OK, rcx_inproc_open(job, 0, &side.args, &side.boot));
+    assert_int_equal(RCX_OK, inproc_open(job, 0, &side.args, &side.boot));
     assert_int_equal(RCX_ERR_LAUNCH,
                      side.boot->ops->lookup(side.boot, 1, &blob, &bytes));
     assert_int_equal(1, side.lines.count);
     assert_ptr_equal(&heap, blob);
     assert_int_equal(99, bytes);
     side.boot->ops->close(side.boot);
-    rcx_inproc_destroy(job);
+    inproc_destroy(job);
 }
 
 static void an_inproc_rank_is_open_once_at_a_time(void **state)
 {
     struct rcx_heap heap = RCX_HEAP_INIT;
-    struct rcx_inproc *job = rcx_inproc_create(&heap, 2);
+    struct inproc *job = inproc_create(&heap, 2);
     struct rcx_boot *again = NULL;
     struct side side;
 
     (void)state;
     side_init(&side, NULL);
-    assert_int_equal(RCX_ERR_ARG, rcx_inproc_open(job, 2, &side.args, &again));
-    assert_int_equal(RCX_OK, rcx_inproc_open(job, 0, &side.args, &side.boot));
-    assert_int_equal(RCX_ERR_ARG, rcx_inproc_open(job, 0, &side.args, &again));
+    assert_int_equal(RCX_ERR_ARG, inproc_open(job, 2, &side.args, &again));
+    assert_int_equal(RCX_OK, inproc_open(job, 0, &side.args, &side.boot));
+    assert_int_equal(RCX_ERR_ARG, inproc_open(job, 0, &side.args, &again));
     assert_null(again);
     side.boot->ops->close(side.boot);
-    assert_int_equal(RCX_OK, rcx_inproc_open(job, 0, &side.args, &side.boot));
+    assert_int_equal(RCX_OK, inproc_open(job, 0, &side.args, &side.boot));
     side.boot->ops->close(side.boot);
     assert_int_equal(0, side.heap.live);
-    rcx_inproc_destroy(job);
+    inproc_destroy(job);
 }
 
 struct inproc_member {
-    struct rcx_inproc *job;
+    struct inproc *job;
     int *arrived; /* number of barriers each rank has entered */
     int rank;
     bool ok;
@@ -120,8 +120,8 @@ static void *run_inproc(void *arg)
     struct side side;
 
     side_init(&side, NULL);
-    member->ok = rcx_inproc_open(member->job, member->rank, &side.args,
-                                 &side.boot) == RCX_OK &&
+    member->ok = inproc_open(member->job, member->rank, &side.args,
+                             &side.boot) == RCX_OK &&
                  publish_own(&side) == RCX_OK;
     for (int round = 1; round <= 50; round++) {
         __atomic_store_n(&member->arrived[member->rank], round,
@@ -143,7 +143,7 @@ static void *run_inproc(void *arg)
 static void the_inproc_barrier_holds_every_thread_back(void **state)
 {
     struct rcx_heap heap = RCX_HEAP_INIT;
-    struct rcx_inproc *job = rcx_inproc_create(&heap, 4);
+    struct inproc *job = inproc_create(&heap, 4);
     struct inproc_member members[4];
     pthread_t threads[4];
     int arrived[4] = {0};
@@ -159,7 +159,7 @@ static void the_inproc_barrier_holds_every_thread_back(void **state)
         pthread_join(threads[i], NULL);
     for (int i = 0; i < 4; i++)
         assert_true(members[i].ok);
-    rcx_inproc_destroy(job);
+    inproc_destroy(job);
     assert_int_equal(0, heap.live);
 }
 
@@ -193,15 +193,15 @@ static bool arrive_at_third_poll(void *arg)
 static void the_inproc_barrier_makes_progress_while_it_waits(void **state)
 {
     struct rcx_heap heap = RCX_HEAP_INIT;
-    struct rcx_inproc *job = rcx_inproc_create(&heap, 2);
+    struct inproc *job = inproc_create(&heap, 2);
     struct last_arrival last = {.polls = 0};
     struct side sides[2];
 
     (void)state;
     for (int i = 0; i < 2; i++) {
         side_init(&sides[i], NULL);
-        assert_int_equal(
-            RCX_OK, rcx_inproc_open(job, i, &sides[i].args, &sides[i].boot));
+        assert_int_equal(RCX_OK,
+                         inproc_open(job, i, &sides[i].args, &sides[i].boot));
     }
     last.boot = sides[1].boot;
     assert_int_equal(RCX_OK, sides[0].boot->ops->barrier(
@@ -210,7 +210,7 @@ static void the_inproc_barrier_makes_progress_while_it_waits(void **state)
     pthread_join(last.thread, NULL);
     for (int i = 0; i < 2; i++)
         sides[i].boot->ops->close(sides[i].boot);
-    rcx_inproc_destroy(job);
+    inproc_destroy(job);
 }
 
 static bool go_on_twice(void *arg)
@@ -223,15 +223,15 @@ static bool go_on_twice(void *arg)
 static void an_inproc_barrier_may_be_cancelled(void **state)
 {
     struct rcx_heap heap = RCX_HEAP_INIT;
-    struct rcx_inproc *job = rcx_inproc_create(&heap, 3);
+    struct inproc *job = inproc_create(&heap, 3);
     struct side sides[3];
     int polls = 0;
 
     (void)state;
     for (int i = 0; i < 3; i++) {
         side_init(&sides[i], NULL);
-        assert_int_equal(
-            RCX_OK, rcx_inproc_open(job, i, &sides[i].args, &sides[i].boot));
+        assert_int_equal(RCX_OK,
+                         inproc_open(job, i, &sides[i].args, &sides[i].boot));
     }
     for (int i = 0; i < 4; i++, polls = 0) {
         struct rcx_boot *boot = sides[i % 3].boot;
@@ -242,33 +242,33 @@ static void an_inproc_barrier_may_be_cancelled(void **state)
     }
     for (int i = 0; i < 3; i++)
         sides[i].boot->ops->close(sides[i].boot);
-    rcx_inproc_destroy(job);
+    inproc_destroy(job);
 }
 
 static void an_inproc_job_survives_failed_allocations(void **state)
 {
     struct rcx_heap job_heap = {.budget = 0};
-    struct rcx_inproc *job;
+    struct inproc *job;
     struct side side;
 
     (void)state;
-    assert_null(rcx_inproc_create(&job_heap, 2));
+    assert_null(inproc_create(&job_heap, 2));
     job_heap.budget = 1;
-    job = rcx_inproc_create(&job_heap, 2);
+    job = inproc_create(&job_heap, 2);
     assert_non_null(job);
     side_init(&side, NULL);
     side.heap.budget = 0;
     assert_int_equal(RCX_ERR_NOMEM,
-                     rcx_inproc_open(job, 1, &side.args, &side.boot));
+                     inproc_open(job, 1, &side.args, &side.boot));
     side.heap.budget = 1;
-    assert_int_equal(RCX_OK, rcx_inproc_open(job, 1, &side.args, &side.boot));
+    assert_int_equal(RCX_OK, inproc_open(job, 1, &side.args, &side.boot));
     assert_int_equal(RCX_ERR_NOMEM, publish_own(&side));
     job_heap.budget = 1;
     assert_int_equal(RCX_OK, publish_own(&side));
     assert_true(sees_blob_of(&side, 1));
     side.boot->ops->close(side.boot);
     assert_int_equal(0, side.heap.live);
-    rcx_inproc_destroy(job);
+    inproc_destroy(job);
     assert_int_equal(0, job_heap.live);
 }
 

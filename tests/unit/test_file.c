@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/file.h"
 #include "core/base/file.h"
 #include "core/sched/tuning.h"
 
@@ -112,7 +113,7 @@ static void a_pipe_without_a_reader_is_an_error_at_once(void **state)
     assert_int_equal(mkfifo(path_of("pipe"), 0600), 0);
     assert_false(rcx_file_write(path_of("pipe"), "x", 1));
     assert_int_equal(errno, ENXIO);
-    assert_null(rcx_file_open(path_of("pipe")));
+    assert_null(file_open(path_of("pipe")));
     assert_int_equal(errno, EINVAL);
 }
 

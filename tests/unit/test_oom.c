@@ -208,7 +208,7 @@ static void a_created_request_runs_without_more_memory(void **state)
 static rcx_status_t open_rank(const struct rcx_boot_args *args, void *arg,
                               struct rcx_boot **boot_p)
 {
-    return rcx_inproc_open(arg, 0, args, boot_p);
+    return inproc_open(arg, 0, args, boot_p);
 }
 
 static void a_rank_that_cannot_be_created_leaves_nothing(void **state)
@@ -219,7 +219,7 @@ static void a_rank_that_cannot_be_created_leaves_nothing(void **state)
 
     (void)state;
     for (; !context && budget < MOST; budget++) {
-        struct rcx_inproc *inproc = rcx_inproc_create(&heap, 2);
+        struct inproc *inproc = inproc_create(&heap, 2);
         struct rcx_sim *sim = rcx_sim_create(&heap, 2, 1);
         const struct rcx_boot_source source = {.open = open_rank,
                                                .arg = inproc,
@@ -237,7 +237,7 @@ static void a_rank_that_cannot_be_created_leaves_nothing(void **state)
             budget = MOST;
         }
         rcx_sim_destroy(sim);
-        rcx_inproc_destroy(inproc);
+        inproc_destroy(inproc);
         assert_int_equal(heap.live, 0);
     }
     assert_int_equal(budget, MOST + 1);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/cpus.h"
 #include "core/base/places.h"
 
 /* ---- Trees of files ------------------------------------------------------ */
@@ -303,14 +304,14 @@ static void sets_are_parsed_and_printed_as_the_kernel_does(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         assert_true(rcx_cpus_parse(good[i], &cpus));
-        assert_string_equal(rcx_cpus_print(&cpus, text, sizeof text), good[i]);
+        assert_string_equal(cpus_print(&cpus, text, sizeof text), good[i]);
     }
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_false(rcx_cpus_parse(bad[i], &cpus));
     assert_true(rcx_cpus_parse("1020-5000", &cpus)); /* some do not fit */
     assert_int_equal(CPU_COUNT(&cpus), 4);
     assert_true(rcx_cpus_parse("0,2,4,6,8,10", &cpus));
-    assert_string_equal(rcx_cpus_print(&cpus, short_text, sizeof short_text),
+    assert_string_equal(cpus_print(&cpus, short_text, sizeof short_text),
                         "0,2,4,6...");
 }
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/file.h"
+#include "common/file.h"
 
 /* The palette of Okabe and Ito, which colour-blind people can distinguish. The
  * first colours differ most. */
@@ -32,7 +32,7 @@ static void __attribute__((noreturn)) refuse(const char *path, const char *why)
 /* A file that is no picture was not meant. */
 static void check_former(const char *path)
 {
-    FILE *file = rcx_file_open(path);
+    FILE *file = file_open(path);
     char text[sizeof head] = "";
     size_t n;
 

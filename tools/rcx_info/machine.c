@@ -5,6 +5,7 @@
 
 #include "rcx_info/rcx_info.h"
 
+#include "common/cpus.h"
 #include "core/base/places.h"
 #include "transport/node/caps.h"
 #include "transport/node/cma.h"
@@ -31,7 +32,7 @@ static void print_level(const char *name, uint32_t id, const cpu_set_t *cpus,
     if (CPU_COUNT(cpus) == 0)
         return;
     snprintf(label, sizeof label, "%s %u", name, id);
-    rcx_cpus_print(cpus, list, sizeof list);
+    cpus_print(cpus, list, sizeof list);
     if (bytes > 0)
         snprintf(text, sizeof text, "cpus %s, %lluK", list,
                  (unsigned long long)bytes >> 10);
@@ -96,7 +97,7 @@ static void print_place(const cpu_set_t *cpus)
     rcx_place_find(cpus, &place);
     snprintf(text, sizeof text,
              "cpus %s; socket: %s; NUMA domain: %s; cache of cpu: %s",
-             rcx_cpus_print(cpus, list, sizeof list),
+             cpus_print(cpus, list, sizeof list),
              print_id(place.socket, ids[0]), print_id(place.numa, ids[1]),
              print_id(place.cache, ids[2]));
     print_line("this process", text);

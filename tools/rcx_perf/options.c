@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/base/suggest.h"
+#include "common/suggest_list.h"
 
 static const char usage[] =
     "Usage: LAUNCHER rcx_perf [options]          as in: rcxrun -n 4 rcx_perf --check\n"
@@ -134,7 +134,7 @@ static size_t find(const char *option, const char *value, const void *table,
         if (strcmp(name, value) == 0)
             return i;
     refuse("--%s %s: needs one of %s", option, value,
-           rcx_suggest_list(value, table, stride, offer, sizeof offer));
+           suggest_list(value, table, stride, offer, sizeof offer));
 }
 
 static long parse_number(const char *option, const char *text, long least)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/suggest.h"
+#include "common/suggest_list.h"
 
 /* ---- print --------------------------------------------------------------- */
 
@@ -106,7 +106,7 @@ int main(int argc, char **argv)
         rcx_heap_free(&heap, o.sizes);
         return status;
     }
-    sim_refuse("%s: no such command; valid are %s", argv[1],
-               rcx_suggest_list(argv[1], commands, sizeof *commands, offer,
-                                sizeof offer));
+    sim_refuse(
+        "%s: no such command; valid are %s", argv[1],
+        suggest_list(argv[1], commands, sizeof *commands, offer, sizeof offer));
 }

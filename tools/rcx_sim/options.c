@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "core/base/parse.h"
-#include "core/base/suggest.h"
+#include "common/suggest_list.h"
 #include "core/sched/method.h"
 
 void sim_print_and_exit(const char *text)
@@ -78,9 +78,8 @@ __attribute__((noreturn)) static void refuse_name(const char *option,
 {
     char offer[OFFER_TEXT];
 
-    sim_refuse(
-        "--%s %s: %s %s", option, text, what,
-        rcx_suggest_list(text, names, sizeof *names, offer, sizeof offer));
+    sim_refuse("--%s %s: %s %s", option, text, what,
+               suggest_list(text, names, sizeof *names, offer, sizeof offer));
 }
 
 /* The number of text among names, which NULL ends. */

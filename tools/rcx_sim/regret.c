@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/file.h"
+#include "common/file.h"
 #include "core/sched/price.h"
 #include "core/sched/tuning.h"
 #include "common/regret.h"
@@ -184,7 +184,7 @@ int sim_regret(const struct sim_options *o)
     if (status != RCX_OK)
         sim_exit_without_memory();
     h->machine = h->tuning.machine;
-    file = rcx_file_open(o->times);
+    file = file_open(o->times);
     if (!file)
         sim_refuse("--times %s: %s", o->times, strerror(errno));
     printf("%-10s %5s %5s %8s %11s %11s %6s  chosen -> best\n", "collective",

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/file.h"
 #include "core/base/file.h"
 #include "common/method_map.h"
 
@@ -33,7 +34,7 @@ static int print_prefix(const struct tune_job *job,
 static bool each_line(const char *path,
                       bool (*do_line)(const char *line, void *arg), void *arg)
 {
-    FILE *file = rcx_file_open(path);
+    FILE *file = file_open(path);
     char *line = NULL;
     size_t room = 0;
     bool goes_on = true;

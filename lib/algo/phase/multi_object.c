@@ -140,8 +140,8 @@ static struct rcx_cost between_cost(const struct rcx_shape *s, int64_t w,
     return cost;
 }
 
-struct rcx_cost rcx_multi_object_allgather_cost(const struct rcx_shape *s,
-                                                size_t part)
+/* Return the cost of the rounds, with the elements of the largest part. */
+static struct rcx_cost rounds_cost(const struct rcx_shape *s, size_t part)
 {
     struct rcx_phase direct =
         rcx_phase_of(rcx_algo_find(RCX_COLL_ALLGATHER, "direct"));
@@ -165,5 +165,5 @@ struct rcx_cost rcx_multi_object_cost(enum rcx_coll coll,
                                       size_t part)
 {
     return rcx_cost_sum(rcx_by_nodes_within_cost(coll, s, count),
-                        rcx_multi_object_allgather_cost(s, part));
+                        rounds_cost(s, part));
 }

@@ -38,10 +38,8 @@ void rcx_multi_object_share(struct rcx_builder *b, const struct rcx_shape *s,
  * too little for it. */
 bool rcx_multi_object_fits(const struct rcx_shape *s);
 #define RCX_MULTI_OBJECT_NEEDS "nodes that ranks share"
-/* Return the cost, with the elements of the largest part. */
-struct rcx_cost rcx_multi_object_allgather_cost(const struct rcx_shape *s,
-                                                size_t part);
-/* Return it with that of the cheapest coll of count elements within a node. */
+/* Return the cost of the cheapest coll of count elements within a node, and of
+ * the rounds; part: the elements of the largest part. */
 struct rcx_cost rcx_multi_object_cost(enum rcx_coll coll,
                                       const struct rcx_shape *s, size_t count,
                                       size_t part);

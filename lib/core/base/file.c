@@ -24,29 +24,6 @@ static bool fail(int error)
 
 /* ---- Reading ------------------------------------------------------------- */
 
-FILE *rcx_file_open(const char *path)
-{
-    /* a pipe would wait for a writer */
-    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    struct stat s;
-    FILE *file;
-    int error;
-
-    if (fd < 0)
-        return NULL;
-    error = fstat(fd, &s) != 0    ? errno
-            : S_ISDIR(s.st_mode)  ? EISDIR
-            : !S_ISREG(s.st_mode) ? EINVAL
-                                  : 0;
-    file = error == 0 ? fdopen(fd, "r") : NULL;
-    if (file)
-        return file;
-    close(fd);
-    if (error != 0)
-        errno = error;
-    return NULL;
-}
-
 static uint64_t time_up(void)
 {
     return rcx_now_ns() + PATIENCE_MS * UINT64_C(1000) * UINT64_C(1000);

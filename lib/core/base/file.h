@@ -12,10 +12,6 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-/* Open a regular file for reading. NULL: see errno, which is EISDIR or EINVAL
- * for other files. */
-FILE *rcx_file_open(const char *path);
-
 /* Read up to bytes from a file, or from a pipe or device in a second at most.
  * Returns how many; -1: see errno, which is ETIMEDOUT if a pipe's writer keeps
  * it waiting. */

@@ -62,32 +62,6 @@ bool rcx_cpus_parse(const char *text, cpu_set_t *cpus_p)
     return true;
 }
 
-const char *rcx_cpus_print(const cpu_set_t *cpus, char *text, size_t bytes)
-{
-    size_t used = 0;
-
-    text[0] = '\0';
-    for (int cpu = 0, last; cpu < CPU_SETSIZE; cpu = last + 1) {
-        char range[32];
-        int length;
-
-        last = cpu;
-        if (!CPU_ISSET(cpu, cpus))
-            continue;
-        while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, cpus))
-            last++;
-        length = snprintf(range, sizeof range, last > cpu ? "%s%d-%d" : "%s%d",
-                          used ? "," : "", cpu, last);
-        if (used + (size_t)length + sizeof "..." > bytes) {
-            snprintf(text + used, bytes - used, "...");
-            break;
-        }
-        memcpy(text + used, range, (size_t)length + 1);
-        used += (size_t)length;
-    }
-    return text;
-}
-
 /* ---- Files --------------------------------------------------------------- */
 
 /* The first line of a file below root. False: it cannot be read. */

@@ -57,9 +57,6 @@ bool rcx_cpus_contain(const cpu_set_t *all, const cpu_set_t *some);
 /* Parse "0-3,8" as the kernel prints a set. False: it is not one. Cpus beyond
  * the size of a cpu_set_t are left out. */
 bool rcx_cpus_parse(const char *text, cpu_set_t *cpus_p);
-/* Print a set like that. Returns text, which ends in "..." if it is too
- * short. */
-const char *rcx_cpus_print(const cpu_set_t *cpus, char *text, size_t bytes);
 
 /* Note a cache of this size that serves these cpus. Caches of a cpu come from
  * the innermost outwards, when core and numa are known. */

@@ -26,14 +26,6 @@ void rcx_suggest_try(struct rcx_suggestion *g, const char *word);
 const char *rcx_suggest_print(const struct rcx_suggestion *g,
                               const char *prefix, char *text, size_t bytes);
 
-/*
- * The same for the words of a list: store "A, B, C; did you mean B?" and return
- * text. Name i is *(const char **)(table + i * stride); NULL ends the list.
- * written is compared up to a ':', which parameters follow.
- */
-const char *rcx_suggest_list(const char *written, const void *table,
-                             size_t stride, char *text, size_t bytes);
-
 /* Why a value was rejected. */
 struct rcx_refusal {
     char valid[256]; /* valid values; empty: all that are documented */

@@ -73,11 +73,6 @@ static const struct setting table[RCX_SHM_SETTINGS] = {
      .most = 1 * MB},
 };
 
-const char *rcx_shm_setting_name(int i)
-{
-    return i < RCX_SHM_SETTINGS ? table[i].name : NULL;
-}
-
 const char *rcx_shm_setting_doc(int i)
 {
     return i < RCX_SHM_SETTINGS ? table[i].doc : NULL;

@@ -51,8 +51,7 @@ const char *rcx_shm_settings_print(const struct rcx_shm_settings *s, char *text,
 
 uint64_t rcx_shm_settings_hash(const struct rcx_shm_settings *s);
 
-/* Setting i: its name, what it is, and its value. NULL: there are fewer. */
-const char *rcx_shm_setting_name(int i);
+/* Setting i: what it is, and its value. NULL: there are fewer. */
 const char *rcx_shm_setting_doc(int i);
 size_t *rcx_shm_setting(struct rcx_shm_settings *s, int i);
 

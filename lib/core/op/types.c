@@ -97,31 +97,9 @@ _Static_assert(sizeof(long long) == 8, "long long is a 64-bit integer");
 _Static_assert(sizeof(_Bool) == 1, "RCX_BOOL is one byte");
 _Static_assert(sizeof(float) == 4 && sizeof(double) == 8, "IEEE 754 formats");
 
-/* Second names: the enumerators that share a number with another one. */
-static const struct {
-    const char *name;
-    rcx_datatype_t type;
-} second_names[] = {
-    {"float", RCX_FLOAT},
-    {"double", RCX_DOUBLE},
-};
-
 const struct rcx_type_info *rcx_type_predefined(rcx_datatype_t type)
 {
     return type > 0 && type < RCX_TYPE_END ? &types[type] : NULL;
-}
-
-rcx_datatype_t rcx_type_by_name(const char *name)
-{
-    if (!name)
-        return 0;
-    for (rcx_datatype_t type = 1; type < RCX_TYPE_END; type++)
-        if (strcmp(types[type].name, name) == 0)
-            return type;
-    for (size_t i = 0; i < sizeof(second_names) / sizeof(*second_names); i++)
-        if (strcmp(second_names[i].name, name) == 0)
-            return second_names[i].type;
-    return 0;
 }
 
 rcx_datatype_t rcx_type_canonical(rcx_datatype_t type)
@@ -173,16 +151,6 @@ const struct rcx_op_info *rcx_op_predefined(rcx_op_t op)
 {
     return op >= RCX_OP_FIRST && op < RCX_OP_END ? &ops[RCX_OP_INDEX(op)].info
                                                  : NULL;
-}
-
-rcx_op_t rcx_op_by_name(const char *name)
-{
-    if (!name)
-        return 0;
-    for (rcx_op_t op = RCX_OP_FIRST; op < RCX_OP_END; op++)
-        if (strcmp(ops[RCX_OP_INDEX(op)].info.name, name) == 0)
-            return op;
-    return 0;
 }
 
 bool rcx_op_exact(rcx_op_t op, rcx_datatype_t type)

@@ -50,13 +50,6 @@ const struct rcx_type_info *rcx_type_predefined(rcx_datatype_t type);
 const struct rcx_op_info *rcx_op_predefined(rcx_op_t op);
 
 /*
- * The type or op that the user calls name, 0 if there is none or name is NULL.
- * "float" and "double" are known, too.
- */
-rcx_datatype_t rcx_type_by_name(const char *name);
-rcx_op_t rcx_op_by_name(const char *name);
-
-/*
  * The fixed-width type that a C integer type (RCX_INT, RCX_LONG, ...) is on
  * this platform; any other value, predefined or not, is returned as it is.
  */

@@ -132,25 +132,6 @@ size_t rcx_row_out_count(const struct rcx_row *row,
                : share(row, count);
 }
 
-size_t rcx_row_out_element(const struct rcx_row *row,
-                           const struct rcx_shape *whole, size_t i)
-{
-    const struct rcx_blocks blocks = rcx_blocks_in(whole, RCX_BUFFER_OUT);
-    const struct rcx_span vector = {.count = blocks.count};
-    const bool is_cut = row->first > 0 || row->width < SIZE_MAX;
-    const bool is_spread = is_cut && rcx_coll_out_is_blocks(whole->coll);
-
-    for (int k = 0; is_spread && k < blocks.n; k++) {
-        const struct rcx_span block = rcx_block(&blocks, vector, k);
-        const size_t count = share(row, block.count);
-
-        if (i < count)
-            return block.offset + row->first + i;
-        i -= count;
-    }
-    return row->first + i;
-}
-
 /* ---- Building ------------------------------------------------------------ */
 
 /* Return the starts of a segment's blocks. NULL: blocks are equal, or there is

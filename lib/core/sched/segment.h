@@ -45,11 +45,6 @@ void rcx_cutter_close(struct rcx_cutter *c);
 size_t rcx_row_out_count(const struct rcx_row *row,
                          const struct rcx_shape *whole);
 
-/* Index in this rank's whole result of element i of the first segment of row. i
- * counts the elements of the segment in an algorithm's order. */
-size_t rcx_row_out_element(const struct rcx_row *row,
-                           const struct rcx_shape *whole, size_t i);
-
 /*
  * Write the schedule of the segments of row into b. It applies to IN and OUT
  * from the element on where a segment begins. whole must stay valid until b is

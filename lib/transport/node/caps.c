@@ -174,11 +174,6 @@ void rcx_node_add(struct rcx_node *node, int rank,
     check_together(node, rank, caps);
 }
 
-bool rcx_node_shares_cores(const struct rcx_node *node)
-{
-    return node->tasks > CPU_COUNT(&node->cpus);
-}
-
 bool rcx_node_refuses_cma(const struct rcx_node *node)
 {
     return node->refusal[0] && (node->ranks > 1 || !node->is_known);

@@ -65,9 +65,6 @@ void rcx_node_begin(struct rcx_node *node, int rank,
 void rcx_node_add(struct rcx_node *node, int rank,
                   const struct rcx_node_caps *caps);
 
-/* Whether ranks outnumber the cores that they may use together. */
-bool rcx_node_shares_cores(const struct rcx_node *node);
-
 /* Whether CMA must not be used; refusal gives the reason. */
 bool rcx_node_refuses_cma(const struct rcx_node *node);
 

@@ -3,7 +3,7 @@
  * A bootstrap for several ranks in one process, for tests: blobs are in shared
  * memory under a mutex, and the barrier is a counter. It starts no threads.
  */
-#include "sim/inproc.h"
+#include "inproc.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -21,7 +21,7 @@ struct slot {
     struct blob *blob;
 };
 
-struct rcx_inproc {
+struct inproc {
     struct rcx_heap *heap;
     pthread_mutex_t mutex; /* protects slots, arrived and heap */
     int size;
@@ -32,16 +32,16 @@ struct rcx_inproc {
 
 struct inproc_boot {
     struct rcx_boot base;
-    struct rcx_inproc *job;
+    struct inproc *job;
     struct rcx_heap *heap;
     struct rcx_log *log;
 };
 
 static const struct rcx_boot_ops inproc_ops;
 
-struct rcx_inproc *rcx_inproc_create(struct rcx_heap *heap, int size)
+struct inproc *inproc_create(struct rcx_heap *heap, int size)
 {
-    struct rcx_inproc *job = rcx_heap_zalloc(
+    struct inproc *job = rcx_heap_zalloc(
         heap, sizeof *job + (size_t)size * sizeof job->slots[0]);
 
     if (!job)
@@ -53,7 +53,7 @@ struct rcx_inproc *rcx_inproc_create(struct rcx_heap *heap, int size)
     return job;
 }
 
-void rcx_inproc_destroy(struct rcx_inproc *job)
+void inproc_destroy(struct inproc *job)
 {
     if (!job)
         return;
@@ -71,7 +71,7 @@ void rcx_inproc_destroy(struct rcx_inproc *job)
     rcx_heap_free(job->heap, job);
 }
 
-static bool take_slot(struct rcx_inproc *job, int rank)
+static bool take_slot(struct inproc *job, int rank)
 {
     bool taken;
 
@@ -82,9 +82,9 @@ static bool take_slot(struct rcx_inproc *job, int rank)
     return !taken;
 }
 
-rcx_status_t rcx_inproc_open(struct rcx_inproc *job, int rank,
-                             const struct rcx_boot_args *args,
-                             struct rcx_boot **boot_p)
+rcx_status_t inproc_open(struct inproc *job, int rank,
+                         const struct rcx_boot_args *args,
+                         struct rcx_boot **boot_p)
 {
     struct inproc_boot *boot;
 
@@ -126,7 +126,7 @@ static rcx_status_t publish(struct rcx_boot *base, const void *data,
                             size_t bytes)
 {
     struct inproc_boot *boot = (struct inproc_boot *)base;
-    struct rcx_inproc *job = boot->job;
+    struct inproc *job = boot->job;
     struct slot *slot = &job->slots[base->rank];
     struct blob *blob;
 
@@ -167,7 +167,7 @@ static rcx_status_t lookup(struct rcx_boot *base, int rank, const void **blob_p,
 
 /* Leave the barrier before its end. RCX_OK: all ranks have arrived
  * meanwhile. */
-static rcx_status_t turn_back(struct rcx_inproc *job, unsigned generation)
+static rcx_status_t turn_back(struct inproc *job, unsigned generation)
 {
     bool waits;
 
@@ -181,7 +181,7 @@ static rcx_status_t turn_back(struct rcx_inproc *job, unsigned generation)
 static rcx_status_t barrier(struct rcx_boot *base, bool (*go_on)(void *arg),
                             void *arg)
 {
-    struct rcx_inproc *job = ((struct inproc_boot *)base)->job;
+    struct inproc *job = ((struct inproc_boot *)base)->job;
     unsigned mine;
 
     pthread_mutex_lock(&job->mutex);
@@ -227,7 +227,7 @@ static void describe(void (*line)(const char *name, const char *value,
 
 static const struct rcx_boot_ops inproc_ops = {
     .name = "inproc",
-    .open = NULL, /* tests call rcx_inproc_open() */
+    .open = NULL, /* tests call inproc_open() */
     .local_exchange = local_exchange,
     .publish = publish,
     .lookup = lookup,

@@ -74,7 +74,7 @@ clean "every collective by others than chosen" env \
 clean "every collective by others again" env \
     RCX_ALLREDUCE=rabenseifner RCX_REDUCE=binomial RCX_REDUCE_SCATTER=circulant \
     RCX_BARRIER=double_ring RCX_BCAST=circulant RCX_GATHER=linear \
-    RCX_SCATTER=tree RCX_ALLGATHER=sparbit RCX_ALLTOALL=ring \
+    RCX_SCATTER=tree RCX_ALLGATHER=direct RCX_ALLTOALL=ring \
     RCX_ALLTOALLV=pairwise RCX_SCAN=tree RCX_EXSCAN=recursive_doubling \
     "${all[@]}" "$job" quick
 clean "calls of all collectives and messages, mixed and compared" \

@@ -41,7 +41,7 @@ ok $? "a superproject finds dependency('rcx') in its subproject"
 ok $? "without a warning, and without a download"
 
 all name >names
-[[ $(sed -E 's/ (kernels|folds|exact_vectors|exact_rows|float_rows)_[a-z0-9]*//g' names) == "consumer method_sources.c rcx rcx_inside" ]] ||
+[[ $(sed -E 's/ (kernels|folds|exact_vectors|exact_rows|float_rows)_[a-z0-9]*//g' names) == "consumer method_sources.c optional_algorithms rcx rcx_inside table_all table_chosen" ]] ||
     run 1 cat names
 ok $? "its targets are the library's, and the superproject's"
 

@@ -380,6 +380,15 @@ run 1 env RCX_ISA=abacus "$info" && prints '^! RCX_ISA  *abacus  *(NOT VALID; de
     && prints '^Algorithms' && says '^rcx error: RCX_ISA=abacus: valid is '
 ok $? "a value that is not valid is reported, and the rest is printed"
 
+left_out=$("$info" --algorithms | sed -n '/^  Not in this build/,$ s/^ *allreduce_//p' | head -n 1)
+if [ "$left_out" ]; then
+    run 1 env RCX_ALLREDUCE="$left_out" "$info" --build \
+        && says "RCX_ALLREDUCE=$left_out: $left_out of allreduce is not in this build of RCX; .*-Dalgorithms=all adds it"
+else
+    run 0 env RCX_ALLREDUCE=swing "$info" --build && says_nothing
+fi
+ok $? "an algorithm that only -Dalgorithms=all builds is there, or the error names the option"
+
 run 0 env RCX_NO_SUCH=1 "$info" && says 'RCX_NO_SUCH: no such variable'
 ok $? "an unknown RCX variable is reported"
 

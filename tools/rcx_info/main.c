@@ -13,6 +13,7 @@
 #include "common/output.h"
 #include "rcx_info/rcx_info.h"
 
+#include "algo/algorithms.h"
 #include "core/base/parse.h"
 #include "core/iface/bootstrap.h"
 #include "core/iface/transport.h"
@@ -240,6 +241,19 @@ static void print_algorithm(const struct rcx_algo *algo, bool reduces)
     info_print_wrapped("      source: ", algo->source);
 }
 
+/* Print the names of those that the build option -Dalgorithms=all adds. */
+static void print_left_out(void)
+{
+    const char *const *const names = rcx_algo_left_out;
+
+    if (!names[0])
+        return;
+    printf("\n  Not in this build; the build option -Dalgorithms=all adds "
+           "them:\n");
+    for (int i = 0; names[i]; i++)
+        printf("      %s\n", names[i] + strlen("rcx_"));
+}
+
 static void print_algorithms(void)
 {
     printf("Algorithms   (cost on the slowest of p ranks for n bytes: a a "
@@ -259,12 +273,28 @@ static void print_algorithms(void)
             if ((*a)->coll == coll)
                 print_algorithm(*a, reduces);
     }
+    print_left_out();
     printf("\n");
 }
 
 /* ---- The table in Markdown ----------------------------------------------- */
 
 enum { LARGEST = 64 }; /* most ranks tried for the order columns */
+
+/* The page is the same of every build: it has all algorithms. */
+static const struct rcx_algo *const every[] = {
+    RCX_ALGORITHMS(RCX_ALGORITHM_ENTRY, RCX_ALGORITHM_ENTRY) NULL};
+static const struct rcx_algo *const optional[] = {
+    RCX_ALGORITHMS(RCX_ALGORITHM_NONE, RCX_ALGORITHM_ENTRY) NULL};
+
+static bool is_optional(const struct rcx_algo *algo)
+{
+    int i = 0;
+
+    while (optional[i] && optional[i] != algo)
+        i++;
+    return optional[i];
+}
 
 /* Print text for a table cell, with bars escaped: a bar ends a cell. */
 static void print_cell_text(const char *text)
@@ -307,6 +337,8 @@ static void print_row(const struct rcx_algo *algo)
     print_cell(algo->formula);
     print_cell(reduces ? least_level(algo, true) : "");
     print_cell(reduces ? least_level(algo, false) : "");
+    if (is_optional(algo))
+        printf("`-Dalgorithms=all`%s", algo->needs ? "; " : "");
     print_cell(algo->needs ? algo->needs : "");
     for (const struct rcx_param *p = algo->params; p && p->name; p++) {
         char text[PARAMETER_TEXT];
@@ -337,6 +369,8 @@ static void print_markdown(void)
         "usual parameters,\n"
         "for p = 2^k and for other p up to %d. Parameters are given as "
         "`NAME:PARAMETER=VALUE,...`; in parentheses the usual value.\n"
+        "Those that need `-Dalgorithms=all`, an option of RCX's build, are "
+        "chosen by no rule and no price; the simulator always has them.\n"
         "Known as: the names of the OCC manual 2005, MPICH 5, Open MPI 5 "
         "and UCC 1.3.\n\n"
         "| collective | algorithm | cost | order, p = 2^k | else | needs | "
@@ -344,7 +378,7 @@ static void print_markdown(void)
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
         LARGEST);
     for (int i = 0; i < RCX_COLL_COUNT; i++)
-        for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++)
+        for (const struct rcx_algo *const *a = every; *a; a++)
             if ((*a)->coll == (enum rcx_coll)i)
                 print_row(*a);
 }

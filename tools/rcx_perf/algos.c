@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The algorithms that --algo all tries. The library has no function that lists
- * them, so the build extracts their symbols from lib/algo/algorithms.c.
+ * them, so the build extracts their symbols from lib/algo/algorithms.h.
  */
 #include "rcx_perf/rcx_perf.h"
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Looks up algorithms by name in the table, and names order levels. The table
- * itself is in lib/algo/algorithms.c.
+ * itself is in lib/algo.
  */
 #include "core/sched/algo.h"
 
+#include <stdio.h>
 #include <string.h>
 
 const struct rcx_algo *rcx_algo_find(enum rcx_coll coll, const char *name)
@@ -13,6 +14,17 @@ const struct rcx_algo *rcx_algo_find(enum rcx_coll coll, const char *name)
         if ((*a)->coll == coll && strcmp((*a)->name, name) == 0)
             return *a;
     return NULL;
+}
+
+bool rcx_algo_is_left_out(enum rcx_coll coll, const char *name)
+{
+    char symbol[64];
+
+    snprintf(symbol, sizeof symbol, "rcx_%s_%s", rcx_coll_name(coll), name);
+    for (const char *const *left_out = rcx_algo_left_out; *left_out; left_out++)
+        if (strcmp(*left_out, symbol) == 0)
+            return true;
+    return false;
 }
 
 const char *rcx_order_name(rcx_order_t order)

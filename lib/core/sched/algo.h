@@ -308,10 +308,15 @@ void rcx_sched_within(struct rcx_builder *b, const struct rcx_phase *phase,
                       const struct rcx_group *g, struct rcx_span in,
                       struct rcx_span out);
 
-/* All algorithms, ended by NULL; defined in lib/algo/algorithms.c. */
+/* All algorithms of this build, ended by NULL; defined in
+ * lib/algo/algorithms.c. */
 extern const struct rcx_algo *const rcx_algo_table[];
+/* The symbols of those that this build is without, ended by NULL. */
+extern const char *const rcx_algo_left_out[];
 
 const struct rcx_algo *rcx_algo_find(enum rcx_coll coll, const char *name);
+/* Whether an algorithm of that name is left out of this build. */
+bool rcx_algo_is_left_out(enum rcx_coll coll, const char *name);
 const char *rcx_order_name(rcx_order_t order);
 static inline bool rcx_algo_fits(const struct rcx_algo *a,
                                  const struct rcx_shape *s)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Write a C file that defines rcx_method_sources, a hash of all files in some folders.
+"""Write a C file that defines rcx_method_sources, a hash of all files in some folders and of an option.
 
-usage: hash_sources.py C_FILE DEPENDENCIES FOLDER...
+usage: hash_sources.py C_FILE DEPENDENCIES OPTION FOLDER...
 
 DEPENDENCIES is a file for ninja, which names the folders and files.
 """
@@ -10,10 +10,10 @@ import hashlib
 import pathlib
 import sys
 
-output, dependencies = sys.argv[1:3]
-hashed = hashlib.sha256()
+output, dependencies, option = sys.argv[1:4]
+hashed = hashlib.sha256(option.encode())
 seen = []
-for folder in map(pathlib.Path, sys.argv[3:]):
+for folder in map(pathlib.Path, sys.argv[4:]):
     seen.append(folder)
     for path in sorted(folder.rglob("*")):
         seen.append(path)

@@ -118,6 +118,13 @@ static bool refuse_algo(const char *name, enum rcx_coll coll,
 {
     struct rcx_suggestion guess = rcx_suggestion(name, strlen(name));
 
+    if (rcx_algo_is_left_out(coll, name)) {
+        snprintf(r->valid, sizeof r->valid,
+                 "%s of %s is not in this build of RCX; the build option "
+                 "-Dalgorithms=all adds it",
+                 name, rcx_coll_name(coll));
+        return false;
+    }
     rcx_suggest_try(&guess, any.name);
     for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++)
         if ((*a)->coll == coll)

@@ -8,7 +8,7 @@
 source "$(dirname -- "${BASH_SOURCE[0]}")/support/tap.sh"
 takes "BENCH_CLUSTER BUILD" "$@"
 bench=$1
-bound=(timeout -k 5 100)
+within 100
 short=(--build "$2" --grid "2x1,2x2" --rates 100mbit --sizes "8,65536" --rounds 1 --time 0.02)
 
 "${bound[@]}" "$bench" "${short[@]}" --libraries rcx >"$out" 2>"$err"

@@ -17,7 +17,7 @@ node=${10} recover=${11} runs=${12} full=${13-}
 # The head of the cluster runs this script again.
 [ "$1" = inside ] || on_cluster "$1" 3 200mbit "$0" inside "${@:2}"
 
-bound=(timeout -k 5 60)
+within 60
 export NETWORK_REPORTS=1 # the network reports deaths before a deadline does
 all=(srun -Q -N3 --ntasks-per-node=2 --mpi=pmix)
 

@@ -11,7 +11,7 @@ takes "WITH_CLUSTER PAGE PROGRAM" "$@"
 # The head of the cluster runs this script again.
 [ "$1" = inside ] || on_cluster "$1" 2 200mbit "$0" inside "$(realpath "$2")" "$(realpath "$3")"
 page=$2
-bound=(timeout -k 5 120)
+within 120
 cd "$scratch" || exit 2
 ln -s "$3" allreduce # the library is found beside its target
 

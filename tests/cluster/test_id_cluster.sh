@@ -15,7 +15,7 @@ main=$2
 [ "$1" = inside ] || on_cluster "$1" --docker 3 200mbit "$0" inside "$(realpath "$2")"
 
 readonly ERR_TIMEOUT=7 # the negated rcx_status_t
-bound=(timeout -k 5 60)
+within 60
 export RCX_TIMEOUT=30s
 all=(srun -Q -N3 --ntasks-per-node=2 --mpi=none)
 

@@ -35,7 +35,7 @@ cd "$scratch" || exit 2
 # shellcheck disable=SC2016  # the node's shell expands it
 pod='mount --bind "$0/hosts" /etc/hosts; JOB_COMPLETION_INDEX=$SLURM_NODEID
 export JOB_COMPLETION_INDEX; unset "${!SLURM_@}" "${!PMI_@}" "${!PMIX_@}"; exec "${@}"'
-bound=(timeout -k 5 60)
+within 60
 run 0 srun -Q -N"$size" --ntasks-per-node=1 --mpi=none unshare --mount bash -c "$pod" "$scratch" env "${variables[@]}" "$program" \
     && [ "$(<"$out")" = "1 + ... + 3 = 6" ] && [ ! -s "$err" ]
 ok $? "a job with its names and variables sums over three networks, though the name of rank 0 comes last"

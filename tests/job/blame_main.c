@@ -11,7 +11,7 @@
  *   back       rank 2 dies; rank 1 waits for it in the world, rank 0 waits for
  *              rank 1 in a communicator of both
  *   stops      rank 1 is stopped for MS while all ranks are in a call
- *   many       ranks from 3 on do not enter the call
+ *   many       ranks from 3 on do not enter the call, whose deadline is MS
  *   count      rank 1 passes another count than the other ranks
  *   left       rank 1 aborts the world, and finalizes while rank 0 waits for it
  *              in a communicator of both (RCX_ERR_MODE=peer)
@@ -148,22 +148,26 @@ static void stop(void)
 /* The list of absent ranks is longer than one control message can hold. */
 static void many(void)
 {
+    const int64_t deadline_ns = (int64_t)delay_ms * 1000000;
+    rcx_error_info_t info = {.rank_count = 0};
     int absent[64];
 
     rank_require(rcx_barrier(me.world), "rcx_barrier");
-    rank_require(rcx_comm_set_timeout(me.world, SECOND_NS),
+    rank_require(rcx_comm_set_timeout(me.world, deadline_ns),
                  "rcx_comm_set_timeout");
     for (int i = 3; i < me.size; i++)
         absent[i - 3] = i;
     if (me.rank >= 3)
-        rank_sleep_ms(30 * LATE_MS);
+        rank_sleep_ms(3 * delay_ms);
     else if (rcx_barrier(me.world) == RCX_OK)
         rank_fail("a barrier without ranks 3 and more");
     if (me.rank < 3) {
-        const int64_t until = rank_now_ns() + SECOND_NS / 2;
+        const int64_t until = rank_now_ns() + 10 * deadline_ns;
 
-        while (rank_now_ns() < until) /* the rest of the list may follow */
-            rcx_progress(me.context);
+        while (info.rank_count < me.size - 3 && rank_now_ns() < until) {
+            rcx_progress(me.context); /* the rest of the list may follow */
+            rank_require(rcx_comm_error(me.world, &info), "rcx_comm_error");
+        }
         check(me.world, RCX_ERR_TIMEOUT, absent, me.size - 3);
     }
 }

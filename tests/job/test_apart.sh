@@ -11,7 +11,7 @@
 source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN APART_MAIN CALLS BLOCKS" "$@"
 calls=$3
 blocks=$4
-bound=(timeout -k 5 $((240 + blocks / 20)))
+within $((240 + blocks / 20))
 tcp=(RCX_UCX_TLS=tcp,self RCX_UCX_NET_DEVICES=lo)
 ring=(RCX_ALLREDUCE=ring RCX_REDUCE=ring RCX_REDUCE_SCATTER=ring)
 tree=(RCX_ALLREDUCE=tree RCX_REDUCE=tree RCX_REDUCE_SCATTER=reduce_then_scatter)

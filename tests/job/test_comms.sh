@@ -6,7 +6,7 @@
 # shellcheck source=tests/job/ranks.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN COMMS_MAIN" "$@"
 need=22
-bound=(timeout -k 5 120)
+within 120
 
 # try SENTENCE N [OPTION...] -- WHAT...
 try() {

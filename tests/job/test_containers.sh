@@ -12,7 +12,7 @@ rcxrun=$(realpath "$1")
 id=$(realpath "$2")
 job=$(realpath "$3")
 fail=$(realpath "$4")
-bound=(timeout -k 5 200) # a hang is a failure, not a wait
+within 200
 unset "${!PMIX_@}" "${!PMI_@}" "${!SLURM_@}" "${!OMPI_@}"
 
 if [ "$(id -u)" -ne 0 ] || ! unshare --uts --ipc --mount --pid --fork true 2>"$err"; then

@@ -8,7 +8,7 @@
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
 takes "PROGRAM" "$@"
 program=$(realpath "$1")
-bound=(timeout -k 5 60)
+within 60
 export UCX_LOG_LEVEL=fatal RCX_TIMEOUT=30s
 
 # begins ROUNDS RANK...: start these ranks of 3

@@ -6,7 +6,7 @@
 
 # shellcheck source=tests/job/ranks.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN JOB_MAIN" "$@"
-bound=(timeout -k 5 120)
+within 120
 
 # names VARIABLE: the names after "NAME is one of" in the error about an unknown
 # algorithm

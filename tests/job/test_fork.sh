@@ -8,7 +8,7 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN FORK_MAIN RCX_H" "$@
 header=$(realpath "$3")
 folder=$(dirname "$(realpath "$0")")
 need=27
-bound=(timeout -k 5 100)
+within 100
 export JOB_SECONDS=90 # limit of run_job.sh, before the limit of the test
 
 # try SENTENCE LAUNCHER N WHAT...: by run_job.sh; WHAT may begin with variables

@@ -99,7 +99,7 @@ if grep -q '^0*1 ' /proc/net/if_inet6 2>/dev/null; then
 else
     skip "no IPv6 here" "over IPv6"
 fi
-[ "${4-}" != full ] || bound=(timeout -k 5 600)
+[ "${4-}" != full ] || within 600
 run 0 "$main" again 8 "$([ "${4-}" = full ] && echo 1000 || echo 40)"
 ok $? "processes open contexts by new ids, old and new together, and nothing is left"
 run 0 env RCX_ERR_MODE=peer UCX_TLS=tcp,self UCX_NET_DEVICES=lo "$main" pipe 3

@@ -10,7 +10,7 @@ takes "RCXRUN RCX_PERF RCX_INFO" "$@"
 rcxrun=$1
 perf=$2
 info=$3
-bound=(timeout -k 5 120)
+within 120
 short=(--iters 1 --warmup 1 --time 0.01 --min 4 --max 8K --factor 2048 --check=1)
 
 prints() { grep -q -e "$1" "$out"; }

@@ -6,7 +6,7 @@
 # shellcheck source=tests/job/ranks.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN MEMORY_MAIN MIB" "$@"
 need=25
-bound=(timeout -k 5 120)
+within 120
 tcp=(-x UCX_TLS=tcp,self -x UCX_NET_DEVICES=lo)
 
 run 0 "$rcxrun" -n 3 "$main" ahead && [ ! -s "$err" ]

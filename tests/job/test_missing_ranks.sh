@@ -13,7 +13,7 @@ deadline_main=$(realpath "$3")
 trace=$(realpath "$4")
 python=$5
 need=5
-bound=(timeout -k 5 60)
+within 60
 
 # dumps STATUS PROGRAM...: the job ends with STATUS, each dump is valid JSON,
 # and rcx_trace reports a problem

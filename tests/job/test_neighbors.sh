@@ -11,7 +11,7 @@ takes "RCXRUN EXAMPLE_HALO2D NEIGHBORS_MAIN" "$@"
 rcxrun=$(realpath "$1")
 halo=$(realpath "$2")
 main=$(realpath "$3")
-bound=(timeout -k 5 100)
+within 100
 tcp=(-x UCX_TLS=tcp,self -x UCX_NET_DEVICES=lo)
 
 solves() { # RANKS OPTION...

@@ -11,7 +11,7 @@ takes "RCXRUN NETWORK_MAIN WITH_CLUSTER" "$@"
 rcxrun=$1
 main=$2
 cluster=$3
-bound=(timeout -k 5 120)
+within 120
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -8,7 +8,7 @@
 # shellcheck source=tests/job/ranks.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN OVERLAP_MAIN" "$@"
 need=24
-bound=(timeout -k 5 100)
+within 100
 cores=$(nproc)
 
 for progress in call thread; do

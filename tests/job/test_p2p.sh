@@ -7,7 +7,7 @@
 # shellcheck source=tests/job/ranks.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN P2P_MAIN EXAMPLE_HALO" "$@"
 halo=$(realpath "$3")
-bound=(timeout -k 5 100)
+within 100
 tcp=(-x UCX_TLS=tcp,self -x UCX_NET_DEVICES=lo)
 
 # good SENTENCE OPTION... HOW: the job succeeds and prints no error

@@ -12,7 +12,7 @@ here=$(dirname -- "$(realpath -- "${BASH_SOURCE[0]}")")
 rcxrun=$(realpath "$1") main=$(realpath "$2") perf=$(realpath "$3") trace=$(realpath "$4")
 python=$5
 cd "$scratch" || exit 2
-bound=(timeout -k 5 120)
+within 120
 methods=(-x RCX_ALLREDUCE=recursive_doubling -x RCX_BCAST=tree)
 
 # job NODES MODE CALLS VARIABLE...: 4 ranks

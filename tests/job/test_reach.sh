@@ -6,7 +6,7 @@
 
 # shellcheck source=tests/job/ranks.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN REACH_MAIN" "$@"
-bound=(timeout -k 5 120)
+within 120
 
 # reaches RANKS TARGET TEXT OPTION...
 reaches()

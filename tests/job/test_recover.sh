@@ -7,7 +7,7 @@
 # shellcheck source=tests/job/ranks.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN RECOVER_MAIN [full]" "$@"
 full=${3-}
-bound=(timeout -k 5 120)
+within 120
 export UCX_LOG_LEVEL=fatal # UCX prints messages of its own about a failed peer
 
 # Lines on stderr other than rcxrun's lines about the dead.

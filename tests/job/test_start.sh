@@ -15,7 +15,7 @@ unthreaded=$(realpath "$5")
 fabric=$(realpath "$6")
 blame=$(realpath "$7")
 
-bound=(timeout -k 5 120)
+within 120
 unset "${!UCX_@}"
 
 readonly ERR_UNSUPPORTED=3 ERR_CONFIG=4 ERR_LAUNCH=5 ERR_TRANSPORT=6 ERR_LIMIT=14 # the negated rcx_status_t

@@ -7,7 +7,7 @@
 
 # shellcheck source=tests/job/ranks.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN STOPPED_MAIN" "$@"
-bound=(timeout -k 5 120)
+within 120
 rounds=40
 
 # expect SENTENCE SETTINGS WORD...

@@ -8,7 +8,7 @@
 source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN TOP_MAIN RCX_TOP PYTHON3" "$@"
 top=$(realpath "$3")
 python=$4
-bound=(timeout -k 5 120)
+within 120
 
 # Whichever job starts next removes pages of ended processes: only this test's jobs
 # are to see those that it looks at.

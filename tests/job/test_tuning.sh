@@ -13,7 +13,7 @@ info=$(realpath "$3")
 tune=$(realpath "$4")
 sim=$(realpath "$5")
 guide=$(realpath "$6")
-bound=(timeout -k 5 120)
+within 120
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

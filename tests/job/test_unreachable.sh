@@ -11,7 +11,7 @@ rcxrun=$(realpath "$1")
 example=$(realpath "$2")
 main=$(realpath "$3")
 unset "${!UCX_@}"
-bound=(timeout -k 5 60)
+within 60
 host=$(uname -n)
 
 # At least one line, at most one from each rank, and the reason names the

@@ -101,6 +101,20 @@ on_cluster() {
 }
 
 bound=() # a command that bounds the time of those that follow
+slow=    # how many times as long as on a free core of 2020 a process takes, up to 20
+
+measure_slow() {
+    local TIMEFORMAT=%R took i
+    took=$({ time for ((i = 0; i < 20000; i++)); do :; done; } 2>&1)
+    slow=$(awk -v took="$took" 'BEGIN { n = int(took / 0.08); print (n < 1 ? 1 : n > 20 ? 20 : n) }')
+}
+
+# within SECONDS: the commands that follow end in that time, or as much longer as
+# the machine is slow now. A hang is a failure, not a wait.
+within() {
+    [ "$slow" ] || measure_slow
+    bound=(timeout -k 5 $(($1 * slow)))
+}
 
 # run STATUS COMMAND...: true if it exits with that status.
 run() {

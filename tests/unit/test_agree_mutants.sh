@@ -9,7 +9,7 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
 takes "CC" "$1"
 cc="$*"
 top=$(cd "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
-bound=(timeout -k 5 300)
+within 300
 
 # build FOLDER PROGRAM: with the agree.c of FOLDER, which test_agree.c includes
 build() {

@@ -11,7 +11,7 @@ rcxrun=$(realpath "$1")
 average=$(realpath "$2")
 forms=$(realpath "$3")
 recover=$(realpath "$4")
-bound=(timeout -k 5 60)
+within 60
 
 # the values are 0, 10 11, 20 21 22, 30 31 32 33
 run 0 "$rcxrun" -n 4 "$average" && [ "$(cat "$out")" = "10 values, mean 21.000, spread 10.536" ] && [ ! -s "$err" ]

@@ -19,7 +19,7 @@ errors=$(realpath "$8")
 cg=$(realpath "$9")
 here=$(realpath "$(dirname -- "${BASH_SOURCE[0]}")/..")
 header=$here/../../include/rcx/rcx.h
-bound=(timeout -k 5 60)
+within 60
 
 # Errors that a program provokes are lines of RCX; its own are on stdout.
 only_lines_of_rcx() { [ ! -s "$out" ] && ! grep -v '^rcx error: ' "$err"; }

@@ -9,7 +9,7 @@ takes "PYTHON FOLDER" "$@"
 python=$1
 export PYTHONPATH=$2 PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1
 here=$(dirname -- "$(realpath -- "${BASH_SOURCE[0]}")")
-bound=(timeout -k 5 100)
+within 100
 "$python" -c 'import distributed, numpy' 2>"$err" || { echo "1..0 # SKIP needs Dask's distributed, and numpy"; exit 0; }
 cd "$scratch" || exit 2 # Dask writes a folder
 

@@ -11,7 +11,7 @@ rcxrun=$(realpath "$1")
 python=$2
 export PYTHONPATH=$3 PYTHONDONTWRITEBYTECODE=1
 here=$(dirname -- "$(realpath -- "${BASH_SOURCE[0]}")")
-bound=(timeout -k 5 60)
+within 60
 
 # --- one process ---
 

@@ -9,7 +9,7 @@ takes "PYTHON FOLDER" "$@"
 python=$1
 export PYTHONPATH=$2 PYTHONDONTWRITEBYTECODE=1
 here=$(dirname -- "$(realpath -- "${BASH_SOURCE[0]}")")
-bound=(timeout -k 5 100)
+within 100
 "$python" -c 'import numpy' 2>"$err" || { echo "1..0 # SKIP needs numpy"; exit 0; }
 
 # spawning WHAT [METHOD]

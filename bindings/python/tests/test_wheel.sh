@@ -18,7 +18,7 @@ export PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1
 # A network would not be noticed, and neither would the library of the build folder.
 export PIP_NO_INDEX=1 PIP_CONFIG_FILE=/dev/null PIP_DISABLE_PIP_VERSION_CHECK=1
 unset LD_LIBRARY_PATH PYTHONPATH
-bound=(timeout -k 5 300)
+within 300
 [ "$(command -v python3)" -ef "$python" ] || PATH=$(dirname -- "$python"):$PATH
 "$python" -c 'import pip, ensurepip' 2>"$err" || { echo "1..0 # SKIP needs pip and venv"; exit 0; }
 

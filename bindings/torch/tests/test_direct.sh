@@ -11,7 +11,7 @@ rcxrun=$(realpath "$1")
 python=$2
 export PYTHONPATH=$3 PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1
 here=$(dirname -- "$(realpath -- "${BASH_SOURCE[0]}")")
-bound=(timeout -k 5 120)
+within 120
 
 is_done() { [ "$(grep -cx "$1 done" "$out")" -eq "$2" ]; } # WHAT COUNT: COUNT ranks say so
 direct() { # RANKS STATUS COUNT WHAT...: COUNT ranks have done the first

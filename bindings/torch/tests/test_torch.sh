@@ -14,7 +14,7 @@ export USE_LIBUV=0 # Debian's PyTorch 2 is built without libuv
 unset CI # with CI set, PyTorch's tests print another report
 extent=$4
 here=$(dirname -- "$(realpath -- "${BASH_SOURCE[0]}")")
-bound=(timeout -k 5 120)
+within 120
 
 # --- training ---
 
@@ -57,14 +57,14 @@ upstream() {
     ok $? "PyTorch's own tests, as $1's: ${*:3}"
 }
 if [ "$extent" = full ]; then
-    bound=(timeout -k 5 3000)
+    within 3000
     upstream gloo 'OK .*'
     upstream mpi OK T.test_all_to_all{,_complex,_full_group,_group} \
         T.test_all_to_all_single_{equal,unequal}_split{,_complex,_full_group,_group}
 else
     upstream gloo OK T.test_DistributedDataParallelCPU
 fi
-bound=(timeout -k 5 60)
+within 60
 
 # --- failures ---
 

@@ -263,7 +263,8 @@ run 0 "$rcxrun" -n 3 sh -c 'ps -o pgid=,sid= -p $$' </dev/null &&
 ok $? "ranks have process groups of their own, and a session in common"
 
 # The terminal echoes what is typed, and closes a while later.
-run 0 timeout -k 5 60 sh -c "{ echo typed; sleep 2; } | script -qec '$rcxrun -n 2 head -n 1' /dev/null" && lines '^typed' 2
+# shellcheck disable=SC2016 # sh expands it
+run 0 timeout -k 5 60 sh -c '{ echo typed; sleep 2; } | script -qec "\"$0\" -n 2 head -n 1" /dev/null' "$rcxrun" && lines '^typed' 2
 ok $? "rank 0 reads the terminal that rcxrun has"
 
 # --- nothing stays behind ---

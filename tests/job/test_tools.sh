@@ -415,9 +415,9 @@ ok $? "rcx_info has --help and --version, and refuses the rest"
 # --- a full disk ---
 
 bad=0
-for tool in "$info" "$info --help" "$perf --max 64 --time 0.01" "$perf --max 64 --time 0.01 --json" "$perf --version" \
-    "$rcxrun --help"; do
-    run 1 sh -c "$tool >/dev/full" && says '^rc[x_a-z]*: its output could not be written$' && [ "$(wc -l <"$err")" -eq 1 ] || bad=1
+# shellcheck disable=SC2016 # sh expands them
+for tool in '"$0"' '"$0" --help' '"$1" --max 64 --time 0.01' '"$1" --max 64 --time 0.01 --json' '"$1" --version' '"$2" --help'; do
+    run 1 sh -c "$tool >/dev/full" "$info" "$perf" "$rcxrun" && says '^rc[x_a-z]*: its output could not be written$' && [ "$(wc -l <"$err")" -eq 1 ] || bad=1
 done
 ok $bad "a tool that cannot write its output fails, and says so"
 

@@ -45,7 +45,7 @@ ok $? "a rule that is not valid is an error, logged once, with its line"
 # shellcheck disable=SC2016
 run 2 "$rcxrun" -n 3 bash -c '
     [ "$PMIX_RANK" = 1 ] && export RCX_TUNING='"$file"'
-    exec '"$perf"' --iters 3' && says 'RCX_TUNING'
+    exec "$0" --iters 3' "$perf" && says 'RCX_TUNING'
 ok $? "rules that differ between ranks are an error"
 
 sed -n '/^```/,/^```/p' "$guide" | grep -v '^```' >"$file.guide"

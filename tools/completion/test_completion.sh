@@ -61,7 +61,8 @@ completes "rcx_sim verify --nonc" ""
 completes "rcx_sim verify --non" "--non-commutative"
 completes "rcx_sim map --svg ma" "" # a file's name is bash's own to complete
 completes "rcx_trace --js" "--json"
-completes "$tools/rcx_sim reg" "regret"
+ln -s "$tools" "$scratch/tools" # a word of a line has no space
+completes "$scratch/tools/rcx_sim reg" "regret"
 
 # the tools of this build say what there is
 missing() {

@@ -36,14 +36,14 @@ done
 bad=0
 if [ -e gloo/include/gloo/allreduce.h ]; then
     run 0 bench --prefix "other-gloo=$scratch/gloo" --peers other-gloo --csv times.csv && ! grep -q Incomplete "$out" \
-        && grep -q '^2,allreduce,64,rcx,,0,[0-9.e-]*$' times.csv && grep -q '^2,allreduce,64,other-gloo,,0,[0-9.e-]*$' times.csv || bad=1
+        && grep -q '^2,allreduce,64,rcx,,0,[0-9.e-]*$' times.csv && grep -q '^2,allreduce,64,other-gloo,,0,[0-9.e-]*$' times.csv || wrong
 fi
 ok $bad "a Gloo that is installed in a folder of its own is one more peer, and every time is written"
 
 if [ -e mpi/bin/ompi_info ]; then
     run 0 bench --prefix "other=$scratch/mpi" --peers other --csv times.csv && ! grep -q Incomplete "$out" \
         && [ "$(sed -n 's/^2,allreduce,64,other,\(.*\),0,.*/\1/p' times.csv | sort | xargs)" = "han ucx" ] \
-        && grep -q '^2,allreduce,64,other,,0,' times.csv || bad=1
+        && grep -q '^2,allreduce,64,other,,0,' times.csv || wrong
 fi
 ok $bad "so is an Open MPI, with a setting for each component that it has"
 
@@ -79,14 +79,14 @@ ok $? "the limit is right on three ranks"
 
 bad=0
 for peer in "Open MPI" "Open MPI ucx" MPICH; do
-    lacks "$peer" "" || bad=1
+    lacks "$peer" "" || wrong
 done
 ok $bad "MPI runs all of them, where it is installed"
 
 gloo="gatherv scatterv scan exscan"
 lacks Gloo "" || lacks Gloo "$gloo" || lacks Gloo "${gloo/gatherv /}"
 bad=$?
-lacks UCC "" || lacks UCC "scatter scan exscan sendrecv" || bad=1
+lacks UCC "" || lacks UCC "scatter scan exscan sendrecv" || wrong
 ok $bad "Gloo and UCC run the collectives that they have, and are left out of the others"
 
 # blocks of 2, 6, 2 elements; results are compared element by element
@@ -95,9 +95,9 @@ run 0 "$source/bench_peers" --build "$build" -p 3 --colls "reduce_scatter gather
     && [ "$(grep -c '^p = 3, .*, uneven;' "$out")" -eq 5 ]
 bad=$?
 for peer in RCX "Open MPI" "Open MPI ucx" MPICH; do
-    lacks "$peer" "sendrecv" 6 || lacks "$peer" "" 6 || bad=1
+    lacks "$peer" "sendrecv" 6 || lacks "$peer" "" 6 || wrong
 done
-lacks RCX "sendrecv" 6 || bad=1
+lacks RCX "sendrecv" 6 || wrong
 ok $bad "blocks may have several lengths, and messages need an even number of ranks"
 
 run 0 "$source/bench_peers" --build "$build" -p 4 --colls "allreduce_many sendrecv" --sizes 16 --rounds 1 --time 0.001 \

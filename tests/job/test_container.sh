@@ -86,7 +86,7 @@ run_steps()
 make_slim
 mkdir "$scratch/images" && ln -s "$scratch/slim" "$scratch/images/debian:12-slim"
 bad=0
-run_steps "$file" rcx || bad=1
+run_steps "$file" rcx || wrong
 ok $bad "all steps of the file run"
 
 rm -f "$root/etc/resolv.conf"
@@ -94,19 +94,19 @@ megabytes=$(du -s --apparent-size -B 1000000 "$root" | cut -f 1)
 [ "$megabytes" -le 200 ]
 ok $? "the image has $megabytes MB, and 200 at most"
 
-{ enter "$root" "$command" >"$out" 2>"$err" && grep -q '^RCX 0\.' "$out"; } || bad=1
+{ enter "$root" "$command" >"$out" 2>"$err" && grep -q '^RCX 0\.' "$out"; } || wrong
 ok $bad "its command is $command"
 
-{ enter "$root" rcxrun -n 2 rcx_perf --check --iters 3 --max 64K >"$out" 2>"$err" && [ ! -s "$err" ]; } || bad=1
+{ enter "$root" rcxrun -n 2 rcx_perf --check --iters 3 --max 64K >"$out" 2>"$err" && [ ! -s "$err" ]; } || wrong
 ok $bad "two ranks run in it"
 
 awk '$0 == "```dockerfile" { on = 1; next } on && $0 == "```" { exit } on' "$source/docs/howto/cluster.md" >"$scratch/Containerfile"
 cp /etc/resolv.conf "$root/etc/resolv.conf"
-{ run_steps "$scratch/Containerfile" sum && enter "$root" "$command" >"$out" 2>"$err" && [ "$(<"$out")" = "1 + ... + 1 = 1" ]; } || bad=1
+{ run_steps "$scratch/Containerfile" sum && enter "$root" "$command" >"$out" 2>"$err" && [ "$(<"$out")" = "1 + ... + 1 = 1" ]; } || wrong
 ok $bad "a program is compiled in it and added to it: docs/howto/cluster.md"
 line=$(sed -n 's/^    podman run --shm-size=1g sum //p' "$source/docs/howto/cluster.md")
 # shellcheck disable=SC2086  # words
-{ enter "$root" $line >"$out" 2>"$err" && [ "$(<"$out")" = "1 + ... + 4 = 10" ]; } || bad=1
+{ enter "$root" $line >"$out" 2>"$err" && [ "$(<"$out")" = "1 + ... + 4 = 10" ]; } || wrong
 ok $bad "four ranks of it sum"
 
 end_tests

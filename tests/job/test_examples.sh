@@ -15,14 +15,14 @@ prints() { [ "$(cat "$out")" = "$1" ] && [ ! -s "$err" ]; }
 
 bad=0
 for n in 1 2 3 4; do
-    run 0 "$rcxrun" -n $n "$pipeline" && prints "32 blocks of $n ranks summed, 0 elements wrong" || bad=1
+    run 0 "$rcxrun" -n $n "$pipeline" && prints "32 blocks of $n ranks summed, 0 elements wrong" || wrong
 done
 ok $bad "blocks are summed while others are computed, and each sum is what one process computes"
 
 bad=0
 for settings in RCX_ALLREDUCE=ring:segment=1K RCX_PROGRESS=thread RCX_CHECK=full; do
     run 0 env $settings "$rcxrun" -n 3 "$pipeline" \
-        && prints "32 blocks of 3 ranks summed, 0 elements wrong" || bad=1
+        && prints "32 blocks of 3 ranks summed, 0 elements wrong" || wrong
 done
 ok $bad "in segments, by a thread, and compared by all ranks as well"
 

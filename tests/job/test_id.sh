@@ -211,21 +211,26 @@ if [ "$(id -u)" -eq 0 ]; then
 else
     skip "only root can be another user" "ranks of two users on a node are an error on all"
 fi
-# two_zeros ROOT: two processes are rank 0 of 2
-two_zeros() {
-    for i in 1 2; do
-        begin zero$i env RCX_RANK=0 RCX_SIZE=2 RCX_ROOT="$1" RCX_TIMEOUT=4s "$main" sum
-    done
+# zero NAME ROOT TIMEOUT: begin a process that is rank 0 of 2
+zero() {
+    begin "$1" env RCX_RANK=0 RCX_SIZE=2 RCX_ROOT="$2" RCX_TIMEOUT="$3" "$main" sum
 }
 both_say() { # STATUS PATTERN
     end zero1 "$1" && grep -q "$2" "$err" && end zero2 "$1" && grep -q "$2" "$err"
 }
+measure_slow
+first=$((4 * slow))
 port=$(free_port)
-two_zeros 127.0.0.1:"$port"
+zero zero1 127.0.0.1:"$port" "$first"s
+zero zero2 127.0.0.1:"$port" "$first"s
 both_say $ERR_LAUNCH 'rank 0 came twice: process [0-9]* on .* and process [0-9]* on .*; are two jobs started at one address?$'
 ok $? "two processes that are rank 0 of one host and port learn of each other"
-two_zeros file:"$scratch/root"
-both_say $ERR_TIMEOUT 'rank 1 of 2 did not come within 4 s; .*process [0-9]*.*: is \(it\|that\) rank 0, too?$'
+# The second replaces the file of the first, and waits for longer: each then finds
+# the other's trace.
+zero zero1 file:"$scratch/root" "$first"s
+until [ -e "$scratch/root" ] || ! kill -0 "${begun[zero1]}"; do sleep 0.01; done
+zero zero2 file:"$scratch/root" $((first + 2))s
+both_say $ERR_TIMEOUT 'rank 1 of 2 did not come within [0-9]* s; .*process [0-9]*.*: is \(it\|that\) rank 0, too?$'
 ok $? "and those of one file"
 out=$scratch/out err=$scratch/err
 # Real time passes: the first warning is due after 5 s.

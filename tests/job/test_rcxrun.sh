@@ -173,9 +173,9 @@ ok $? "a folder gives 126"
 bad=0
 for options in "-n 0" "-n x" "-n 1000000" "-n 2 --nodes 3" "--nodes 0" "-t -1" "-t x" "-x NAME" "--what" "-q"; do
     # shellcheck disable=SC2086 # options are words
-    run 2 "$rcxrun" $options true && [ -s "$err" ] || bad=1
+    run 2 "$rcxrun" $options true && [ -s "$err" ] || wrong
 done
-run 2 "$rcxrun" && says "no program given" || bad=1
+run 2 "$rcxrun" && says "no program given" || wrong
 [ $bad -eq 0 ] && no_files
 ok $? "wrong options give 2 and a message"
 

@@ -57,7 +57,7 @@ for coll in $data; do
     while read -r options; do
         # shellcheck disable=SC2086 # words
         perf 0 3 --coll $coll --mode loop $options --check=4 --min 0 --max 20K \
-            --factor 31 && clean && narrow && lines '  ok$' 4 || bad=1
+            --factor 31 && clean && narrow && lines '  ok$' 4 || wrong
     done < <(forms "$coll")
 done
 ok $bad "every collective works in every form, in place and not, with blocks of all lengths"
@@ -65,11 +65,11 @@ ok $bad "every collective works in every form, in place and not, with blocks of 
 bad=0
 for options in "" --gaps "--gaps --in-place --persistent" "--uneven --nonblocking --vectors 7" "--vectors 1 --algo ring"; do
     # shellcheck disable=SC2086 # words
-    perf 0 3 --coll allreduce_many $options --check=4 --max 20K --factor 31 && clean && narrow && lines '  ok$' 3 || bad=1
+    perf 0 3 --coll allreduce_many $options --check=4 --max 20K --factor 31 && clean && narrow && lines '  ok$' 3 || wrong
 done
 perf 0 3 --coll allreduce_many --vectors 7 --gaps --max 8 && prints 'allreduce_many of 7 vectors of float64, sum;' \
-    && prints ', gaps;' && prints '^ *8 *1 ' && prints 'bytes, count: of a vector\.' || bad=1
-perf 0 3 --coll gatherv --gaps --check=4 --max 4K --factor 64 && clean && prints ', gaps;' && lines '  ok$' 2 || bad=1
+    && prints ', gaps;' && prints '^ *8 *1 ' && prints 'bytes, count: of a vector\.' || wrong
+perf 0 3 --coll gatherv --gaps --check=4 --max 4K --factor 64 && clean && prints ', gaps;' && lines '  ok$' 2 || wrong
 ok $bad "vectors of a list are reduced as one, in a row or with gaps, and sizes are of each"
 
 bad=0
@@ -77,12 +77,12 @@ for options in "" "--mode loop" --nonblocking "--nonblocking --vectors 9" "--per
     for n in 2 4; do
         # shellcheck disable=SC2086 # words
         perf 0 $n --coll sendrecv $options --check=4 --min 0 --max 600K --factor 31 && clean && narrow \
-            && lines ' message .*  ok$' 5 || bad=1
+            && lines ' message .*  ok$' 5 || wrong
     done
 done
 prints 'sendrecv of float64, 9 at once; 4 ranks' && prints 'bytes, count: of a message\.' \
-    && prints '^# Times are per message' || bad=1
-perf 2 3 --coll sendrecv && says 'needs an even number of ranks, and has 3' && lines . 0 || bad=1
+    && prints '^# Times are per message' || wrong
+perf 2 3 --coll sendrecv && says 'needs an even number of ranks, and has 3' && lines . 0 || wrong
 ok $bad "messages go to and fro, one or several at once, in every form"
 
 # Each message goes there and back. rcx_perf reports the time of one message one
@@ -101,7 +101,7 @@ root=0
 for coll in $rooted; do
     root=$(((root + 1) % 5))
     perf 0 5 --coll "$coll" --root $root --check=4 --max 4K --factor 64 \
-        && clean && prints "\(to\|from\) rank $root;" && lines '  ok$' 2 || bad=1
+        && clean && prints "\(to\|from\) rank $root;" && lines '  ok$' 2 || wrong
 done
 ok $bad "rooted ones do for any root"
 
@@ -109,7 +109,7 @@ bad=0
 for form in "" --nonblocking --persistent; do
     # shellcheck disable=SC2086 # words
     perf 0 3 --coll barrier $form --check && clean && narrow && lines '^ *0 *0 ' 1 \
-        && prints '  -$' && ! prints 'all ok' || bad=1
+        && prints '  -$' && ! prints 'all ok' || wrong
 done
 ok $bad "a barrier is timed, and has nothing to check"
 
@@ -138,14 +138,14 @@ while read -r type op mark; do
     want=0
     [ "$mark" = . ] && want=2
     run $want "$perf" --type "$type" --op "$op" --check=2 --max 64 --factor 8 \
-        --iters 1 --warmup 0 || bad=1
+        --iters 1 --warmup 0 || wrong
 done <"$scratch/pairs"
 ok $bad "every type and op of rcx_info is one of rcx_perf, legal or not"
 
 bad=0
 while read -r type op; do
     perf 0 3 --type "$type" --op "$op" --check=4 --max 1K --factor 16 --min 0 \
-        && clean || bad=1
+        && clean || wrong
 done <<'EOF'
 int8 max
 uint16 sum
@@ -182,7 +182,7 @@ ok $bad "ops and types of every kind are checked on three ranks"
 
 bad=0
 for algo in $("$info" --algorithms | awk '/^  [a-z]/ { use = $1 == "allreduce" } use && /^    [a-z]/ { print $1 }'); do
-    nodes=2 perf 0 3 --algo "$algo" --check=3 --factor 64 --max 40K && clean && prints " $algo" || bad=1
+    nodes=2 perf 0 3 --algo "$algo" --check=3 --factor 64 --max 40K && clean && prints " $algo" || wrong
 done
 ok $bad "every algorithm that rcx_info lists for allreduce can be named"
 
@@ -193,12 +193,12 @@ algorithms() {
 
 bad=0
 for coll in allreduce reduce reduce_scatter_block bcast gatherv scatter allgather alltoall alltoallv scan exscan; do
-    nodes=2 perf 0 4 --coll $coll --algo all --check=2 --min 24 --max 24 && clean || bad=1
+    nodes=2 perf 0 4 --coll $coll --algo all --check=2 --min 24 --max 24 && clean || wrong
     awk '/^ *24 *3 / { sub(/:.*/, "", $3); print $3 }' "$out" | sort >"$scratch/run"
     name=${coll%_block}
     algorithms "${name/gatherv/gather}" | sort >"$scratch/listed"
-    [ -s "$scratch/listed" ] && diff "$scratch/run" "$scratch/listed" || bad=1
-    lines '^# *bytes ' 1 || bad=1
+    [ -s "$scratch/listed" ] && diff "$scratch/run" "$scratch/listed" || wrong
+    lines '^# *bytes ' 1 || wrong
 done
 ok $bad "--algo all runs every algorithm that rcx_info lists, into one table"
 
@@ -227,10 +227,10 @@ for segment in - 1024; do
     awk -v segment=$segment '$1 == 4096 && $3 == "reduce" && $6 == segment { print $4 }' "$out" |
         sort >"$scratch/run"
     algorithms reduce | sort >"$scratch/listed"
-    diff "$scratch/run" "$scratch/listed" || bad=1
+    diff "$scratch/run" "$scratch/listed" || wrong
 done
-! prints 65536 || bad=1
-grep -q 'tree .*=.* 1024 ' "$out" || bad=1
+! prints 65536 || wrong
+grep -q 'tree .*=.* 1024 ' "$out" || wrong
 ok $bad "--segments gives a row for collective, algorithm, parameters and segment"
 
 perf 0 3 --coll alltoall --sample report-to-root --check=2 --max 1K --factor 128 && clean && narrow \
@@ -238,19 +238,19 @@ perf 0 3 --coll alltoall --sample report-to-root --check=2 --max 1K --factor 128
 bad=$?
 # least <= mean <= most, and no deviation exceeds their difference
 awk '/^ *[0-9].* ok$/ && !($4 <= $5 && $5 <= $7 && $6 >= 0 && $6 <= $7 - $4 + .02) { bad = 1 }
-     END { exit bad }' "$out" || bad=1
+     END { exit bad }' "$out" || wrong
 perf 0 3 --coll gather --algo linear --mode report-to-root --csv --max 8 \
-    && prints ',least_us,mean_us,sd_us,most_us,mb_per_s,' && lines ',report-to-root,8,1,"linear",3,' 1 || bad=1
-perf 0 3 --mode report-to-root --json --max 8 && prints '"least_us": .*"mean_us": .*"sd_us": .*"most_us": ' || bad=1
+    && prints ',least_us,mean_us,sd_us,most_us,mb_per_s,' && lines ',report-to-root,8,1,"linear",3,' 1 || wrong
+perf 0 3 --mode report-to-root --json --max 8 && prints '"least_us": .*"mean_us": .*"sd_us": .*"most_us": ' || wrong
 ok $bad "--sample report-to-root gives least, mean, deviation and largest"
 
 bad=0
 for coll in allreduce reduce_scatter scan gatherv alltoall; do
     perf 0 3 --coll $coll --type struct --check=4 --max 4K --factor 32 && clean && prints ' of struct' \
-        && lines '^ *16 *1 .*  ok$' 1 && lines '  ok$' 2 || bad=1
+        && lines '^ *16 *1 .*  ok$' 1 && lines '  ok$' 2 || wrong
 done
-perf 0 3 --type struct --op replace --check=4 --max 4K --factor 64 && clean && prints ' of struct, replace' || bad=1
-perf 2 3 --type struct --op sum && says 'op sum is not defined on datatype' || bad=1
+perf 0 3 --type struct --op replace --check=4 --max 4K --factor 64 && clean && prints ' of struct, replace' || wrong
+perf 2 3 --type struct --op sum && says 'op sum is not defined on datatype' || wrong
 ok $bad "a struct with an op of the user's is among the types"
 
 # --- rcx_perf: errors that --check finds ---
@@ -263,11 +263,11 @@ for coll in $data; do
     # shellcheck disable=SC2086 # words
     perf 1 3 --coll "$coll" --type "${types[0]}" $options --check=3 --inject --max 512 --factor 32 \
         && lines '  WRONG$' 2 && prints 'WRONG RESULTS' \
-        && says 'rank [0-2]: .* element [0-9]*: expected .*, got ' || bad=1
+        && says 'rank [0-2]: .* element [0-9]*: expected .*, got ' || wrong
 done
 for n in 2 4; do
     perf 1 $n --coll sendrecv --nonblocking --vectors 3 --check=3 --inject --max 512 --factor 32 \
-        && lines '  WRONG$' 2 && says "rank $((n - 1)): sendrecv .* element 0: expected .*, got " || bad=1
+        && lines '  WRONG$' 2 && says "rank $((n - 1)): sendrecv .* element 0: expected .*, got " || wrong
 done
 ok $bad "an injected wrong element is found, and fails the run"
 
@@ -314,7 +314,7 @@ for options in "--what" "--coll alltoallw" "--type float63" "--op add" "--min x"
     "--coll sendrecv --vectors 2" "--coll sendrecv --algo all" "--coll sendrecv --algo pairwise" "--coll sendrecv --in-place" \
     "--coll sendrecv --mode report-to-root" "--coll sendrecv --uneven" "--coll sendrecv --root 1" "--coll sendrecv --op max"; do
     # shellcheck disable=SC2086 # words
-    run 2 "$rcxrun" -n 3 "$perf" $options && [ ! -s "$out" ] && [ "$(grep -c -v '^rcxrun:' "$err")" -eq 1 ] || bad=1
+    run 2 "$rcxrun" -n 3 "$perf" $options && [ ! -s "$out" ] && [ "$(grep -c -v '^rcxrun:' "$err")" -eq 1 ] || wrong
 done
 ok $bad "wrong options give 2 and one message for all ranks"
 
@@ -360,7 +360,7 @@ ok $? "rcx_info alone prints a page: the build, and the variables that are set"
 
 bad=0
 for option in --build --config --types --algorithms --launch; do
-    run 0 "$info" $option && says_nothing && [ "$(grep -c '^[A-Z]' "$out")" -eq 1 ] && narrow || bad=1
+    run 0 "$info" $option && says_nothing && [ "$(grep -c '^[A-Z]' "$out")" -eq 1 ] && narrow || wrong
 done
 ok $bad "each option prints its section alone"
 
@@ -417,7 +417,7 @@ ok $? "rcx_info has --help and --version, and refuses the rest"
 bad=0
 # shellcheck disable=SC2016 # sh expands them
 for tool in '"$0"' '"$0" --help' '"$1" --max 64 --time 0.01' '"$1" --max 64 --time 0.01 --json' '"$1" --version' '"$2" --help'; do
-    run 1 sh -c "$tool >/dev/full" "$info" "$perf" "$rcxrun" && says '^rc[x_a-z]*: its output could not be written$' && [ "$(wc -l <"$err")" -eq 1 ] || bad=1
+    run 1 sh -c "$tool >/dev/full" "$info" "$perf" "$rcxrun" && says '^rc[x_a-z]*: its output could not be written$' && [ "$(wc -l <"$err")" -eq 1 ] || wrong
 done
 ok $bad "a tool that cannot write its output fails, and says so"
 

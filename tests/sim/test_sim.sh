@@ -93,19 +93,19 @@ of barrier dissemination 2 0 && is \
     '1, recv 0#0 tmp[1..2); send 0#0 tmp[0..1); copy tmp[0..1) tmp[1..2);'
 bad=$?
 of bcast tree 3 4 --root 1 && is '0, recv 1#0 out[0..4);' '1, send 2#0 in[0..4); send 0#0 in[0..4);' \
-    '2, recv 1#0 out[0..4);' || bad=1
-of gather linear 2 4 && is '0, copy out[0..2) in[0..2); recv 1#0 out[2..4);' '1, send 0#0 in[0..2);' || bad=1
-of gather linear 2 4 --in-place && is '0, recv 1#0 out[2..4);' '1, send 0#0 in[0..2);' || bad=1
-of scatter linear 2 4 --root 1 --in-place && is '0, recv 1#0 out[0..2);' '1, send 0#0 in[0..2);' || bad=1
+    '2, recv 1#0 out[0..4);' || wrong
+of gather linear 2 4 && is '0, copy out[0..2) in[0..2); recv 1#0 out[2..4);' '1, send 0#0 in[0..2);' || wrong
+of gather linear 2 4 --in-place && is '0, recv 1#0 out[2..4);' '1, send 0#0 in[0..2);' || wrong
+of scatter linear 2 4 --root 1 --in-place && is '0, recv 1#0 out[0..2);' '1, send 0#0 in[0..2);' || wrong
 of allgather ring 2 4 --in-place && is '0, recv 1#0 out[2..4); send 1#0 out[0..2);' \
-    '1, recv 0#0 out[0..2); send 0#0 out[2..4);' || bad=1
+    '1, recv 0#0 out[0..2); send 0#0 out[2..4);' || wrong
 for coll in alltoall alltoallv; do
     of $coll linear 2 4 && is '0, recv 1#0 out[2..4); send 1#0 in[2..4); copy out[0..2) in[0..2);' \
-        '1, recv 0#0 out[0..2); send 0#0 in[0..2); copy out[2..4) in[2..4);' || bad=1
+        '1, recv 0#0 out[0..2); send 0#0 in[0..2); copy out[2..4) in[2..4);' || wrong
 done
 of scan linear 2 4 && is '0, copy out[0..4) in[0..4); send 1#0 in[0..4);' \
-    '1, recv 0#0 tmp[0..4); reduce out[0..4) tmp[0..4) in[0..4);' || bad=1
-of exscan linear 2 4 && is '0, send 1#0 in[0..4);' '1, recv 0#0 out[0..4);' || bad=1
+    '1, recv 0#0 tmp[0..4); reduce out[0..4) tmp[0..4) in[0..4);' || wrong
+of exscan linear 2 4 && is '0, send 1#0 in[0..4);' '1, recv 0#0 out[0..4);' || wrong
 ok $bad "the simplest schedules of the other collectives are as expected"
 
 # --- cost, against formulas ---
@@ -136,11 +136,11 @@ ok $? "verify proves correct schedules, and counts them"
 
 bad=0
 for coll in $("$sim" verify --coll '' 2>&1 | sed 's/.*needs one of allreduce, //; s/ (.*//; s/,//g'); do
-    run 0 "$sim" verify --coll "$coll" -p 1..4 && prints '^[1-9][0-9]* cases proved in all$' || bad=1
-    run 1 "$sim" verify --coll "$coll" -p 1..4 --inject && lines "^$coll .* fails: " 1 || bad=1
-    run 0 "$sim" cost --coll "$coll" -p 3 && prints '^ *simulated ' || bad=1
+    run 0 "$sim" verify --coll "$coll" -p 1..4 && prints '^[1-9][0-9]* cases proved in all$' || wrong
+    run 1 "$sim" verify --coll "$coll" -p 1..4 --inject && lines "^$coll .* fails: " 1 || wrong
+    run 0 "$sim" cost --coll "$coll" -p 3 && prints '^ *simulated ' || wrong
 done
-run 0 "$sim" verify -c reduce -p 1..5 --root 3 --count 7 && prints '[1-9][0-9]* cases proved in all' || bad=1
+run 0 "$sim" verify -c reduce -p 1..5 --root 3 --count 7 && prints '[1-9][0-9]* cases proved in all' || wrong
 ok $bad "every collective is verified, for every root or one, and spoiled; and has a cost"
 
 # ring allgather has no root; 5 kinds of blocks, 3 of gaps and 3 places give 45
@@ -155,11 +155,11 @@ ok $? "a wrong schedule is found: the smallest case, and its result"
 
 bad=0
 for coll in allreduce reduce reduce_scatter barrier bcast gather scatter allgather alltoall; do
-    run 0 "$sim" verify -c $coll -a hierarchical -p 1..6 && prints "^$coll hierarchical: [1-9][0-9]* cases proved$" || bad=1
+    run 0 "$sim" verify -c $coll -a hierarchical -p 1..6 && prints "^$coll hierarchical: [1-9][0-9]* cases proved$" || wrong
 done
-run 1 "$sim" verify -a hierarchical -p 4 --inject && prints 'not each operand once' || bad=1
+run 1 "$sim" verify -a hierarchical -p 4 --inject && prints 'not each operand once' || wrong
 run 0 "$sim" verify -a hierarchical -p 6 && all=$(tail -1 "$out" | cut -d' ' -f1) \
-    && run 0 "$sim" verify -a hierarchical -p 6 --per-node 2 && [ "$(tail -1 "$out" | cut -d' ' -f1)" -lt "$all" ] || bad=1
+    && run 0 "$sim" verify -a hierarchical -p 6 --per-node 2 && [ "$(tail -1 "$out" | cut -d' ' -f1)" -lt "$all" ] || wrong
 ok $bad "algorithms by nodes are proved on maps of nodes: of all kinds, or one"
 
 # Shares that differ by an element use the parameters that are chosen for one of
@@ -201,13 +201,13 @@ ok $? "a picture does not replace a file of something else"
 bad=0
 for p in 1 2 3 5 8 13 16 32 64 100; do
     for algo in ring recursive_doubling binary_blocks tree; do
-        run 0 "$sim" draw --algo $algo -p $p --svg "$scratch/draw.svg" && readable draw "$scratch/draw.svg" || bad=1
+        run 0 "$sim" draw --algo $algo -p $p --svg "$scratch/draw.svg" && readable draw "$scratch/draw.svg" || wrong
     done
     run 0 "$sim" draw -c reduce --algo binomial -p $p --svg "$scratch/draw.svg" \
-        && readable draw "$scratch/draw.svg" || bad=1
+        && readable draw "$scratch/draw.svg" || wrong
 done
-run 0 "$sim" draw --algo ring -p 16 -n 1G --svg "$scratch/draw.svg" && readable draw "$scratch/draw.svg" || bad=1
-run 0 "$sim" draw -a generalized -p 2 --svg "$scratch/draw.svg" && readable draw "$scratch/draw.svg" || bad=1
+run 0 "$sim" draw --algo ring -p 16 -n 1G --svg "$scratch/draw.svg" && readable draw "$scratch/draw.svg" || wrong
+run 0 "$sim" draw -a generalized -p 2 --svg "$scratch/draw.svg" && readable draw "$scratch/draw.svg" || wrong
 ok $bad "a picture scales, has a legend, and no text is cut off or overlaps another"
 
 run 0 "$sim" draw --algo ring -p 16 --svg "$scratch/draw.svg" && [ "$(grep -c '>\(in\|out\|tmp\)\[' "$scratch/draw.svg")" -eq 481 ] \
@@ -254,7 +254,7 @@ page=$here/../../docs/explanation/locality.md
 bad=0
 grep -c '^    rcx_sim load' "$page" >"$scratch/commands"
 while read -r -a words; do
-    run 0 "$sim" "${words[@]:1}" && sed 's/^/    /' "$out" >"$scratch/block" || bad=1
+    run 0 "$sim" "${words[@]:1}" && sed 's/^/    /' "$out" >"$scratch/block" || wrong
     grep -F -A $(($(wc -l <"$scratch/block") + 1)) -e "    ${words[*]}" "$page" | tail -n +3 | cmp -s - "$scratch/block" || {
         echo "# the page has not what ${words[*]} prints"
         bad=1
@@ -288,7 +288,7 @@ ok $? "map writes SVG: the paper, a row of one colour, and its legend"
 bad=0
 for options in "" "-c reduce" "-c reduce_scatter -p 2..12" "-c barrier" "-p 1024 --min 1K --max 1M" "-p 1..300 --max 64"; do
     # shellcheck disable=SC2086 # words
-    run 0 "$sim" map $options --svg "$scratch/map.svg" && readable map "$scratch/map.svg" || bad=1
+    run 0 "$sim" map $options --svg "$scratch/map.svg" && readable map "$scratch/map.svg" || wrong
 done
 ok $bad "a map has units, a legend, and colours that are easy to distinguish"
 
@@ -327,7 +327,7 @@ ok $? "node finds the best method, and writes CSV"
 bad=0
 for machine in "$tables"/*.node; do
     for coll in barrier allreduce alltoall; do
-        run 0 "$sim" node --machine "$machine" -c $coll -p 2 --max 8 && lines '^ *2 ' 2 || bad=1
+        run 0 "$sim" node --machine "$machine" -c $coll -p 2 --max 8 && lines '^ *2 ' 2 || wrong
     done
 done
 ok $bad "all machines in tools/tables are valid"
@@ -438,7 +438,7 @@ ok $? "rcx_sim has --help and --version"
 bad=0
 for command in "cost -p 16" "cost -p 1024 -a recursive_doubling -n 1G" "map" "map -p 4000" "table1" "verify -p 1..3" "load"; do
     # shellcheck disable=SC2086 # words
-    run 0 "$sim" $command && narrow || bad=1
+    run 0 "$sim" $command && narrow || wrong
 done
 ok $bad "tables fit into 80 columns"
 
@@ -462,7 +462,7 @@ if bash -c 'ulimit -v 160000 && exec "$@"' bash "$sim" --version >"$out" 2>"$err
     for command in "cost -p 1024 -a ring" "cost -p 640 -a ring" "draw -p 1000 -a ring" "verify -p 1024 -a ring -n 1M" \
         "print -a ring -p 4194304 -r 1" "print -c reduce_scatter -a pairwise -n 7 -p 4194304 -r 1"; do
         # shellcheck disable=SC2086 # words
-        within 160000 $command || bad=1
+        within 160000 $command || wrong
     done
     ok $bad "memory that runs out is an error in one line"
 else

@@ -31,6 +31,19 @@ failed=0
 
 need= # of tests/README.md, the number that ok prints
 
+output() {
+    sed 's/^/# stdout: /' "$out" | tail -30
+    sed 's/^/# stderr: /' "$err" | tail -30
+}
+
+# wrong: one of the commands of a test failed, and what it printed will be replaced
+wrong() {
+    # shellcheck disable=SC2034 # for the test
+    bad=1
+    echo "# one command failed:"
+    output
+}
+
 # ok STATUS SENTENCE
 ok() {
     local -r sentence="${need:+need $need: }$2"
@@ -39,8 +52,7 @@ ok() {
         echo "ok $number - $sentence"
     else
         echo "not ok $number - $sentence"
-        sed 's/^/# stdout: /' "$out" | tail -30
-        sed 's/^/# stderr: /' "$err" | tail -30
+        output
         failed=$((failed + 1))
     fi
 }

@@ -221,7 +221,7 @@ tells() {
         [ "$1" = alltoallv ] && keys+=", \"count\": $rank"
         dump $rank "$(comm $rank 7 "$before, $(open_op 6 9000 "$keys")")"
     done
-    run 0 trace dumps/* && grep -qx "  number 6: $2" "$out" && ! prints MISMATCH || bad=1
+    run 0 trace dumps/* && grep -qx "  number 6: $2" "$out" && ! prints MISMATCH || wrong
 }
 tells bcast 'bcast of 1024 float64, from rank 1 of it'
 tells scatter 'scatter of 1024 float64, from rank 1 of it'
@@ -268,18 +268,18 @@ differs() {
 }
 
 bad=0
-differs count '"count": 1025' 1024 1025 || bad=1
-differs type '"type": {"number": 11, "canonical": 11, "name": "float32"}' float64 float32 || bad=1
-differs type '"type": {"number": 4096, "canonical": 4096, "name": null}' float64 user-defined || bad=1
-differs op '"op": {"number": 1, "name": "max"}' sum max || bad=1
-differs op '"op": {"number": 4097, "name": null}' sum user-defined || bad=1
-differs root '"root": 3' 0 3 || bad=1
-differs collective '"collective": "barrier"' allreduce barrier || bad=1
-differs algorithm '"algorithm": "direct"' ring direct || bad=1
-differs algorithm '"algorithm": null' ring none || bad=1
-differs segment '"segment": 512' 0 512 || bad=1
+differs count '"count": 1025' 1024 1025 || wrong
+differs type '"type": {"number": 11, "canonical": 11, "name": "float32"}' float64 float32 || wrong
+differs type '"type": {"number": 4096, "canonical": 4096, "name": null}' float64 user-defined || wrong
+differs op '"op": {"number": 1, "name": "max"}' sum max || wrong
+differs op '"op": {"number": 4097, "name": null}' sum user-defined || wrong
+differs root '"root": 3' 0 3 || wrong
+differs collective '"collective": "barrier"' allreduce barrier || wrong
+differs algorithm '"algorithm": "direct"' ring direct || wrong
+differs algorithm '"algorithm": null' ring none || wrong
+differs segment '"segment": 512' 0 512 || wrong
 # a difference that follows from another one is not reported
-differs count '"count": 8, "algorithm": "direct"' 1024 8 || bad=1
+differs count '"count": 8, "algorithm": "direct"' 1024 8 || wrong
 ok $bad "every field that ranks must agree on is compared"
 
 dump 1 "$(comm 1 7 "$before, $(open_op 6 9000 '"op": {"number": 1, "name": "max"}, "count": 3')")"
@@ -415,7 +415,7 @@ both 0 "$(open_message 0 send 1 7 24)" "$(open_message 0 receive null 7 24)" <<'
     rank 1 is in it since 1000 ms, it has been sent
 END
 bad=$?
-both 0 "" "$(open_message 0 receive null 7 24)" <<'END' || bad=1
+both 0 "" "$(open_message 0 receive null 7 24)" <<'END' || wrong
   receive of up to 24 float64 from any rank, tag 7
     rank 1 is in it since 1000 ms, no rank has sent it
 END
@@ -427,12 +427,12 @@ both 0 "$sent" "$(message 0 receive null 7 24), $(open_message 1 receive 0 7 24)
     rank 1 is in it since 1000 ms, the other side of it is not known
 END
 bad=$?
-both 1 "" "$(message 0 receive null 7 24), $(open_message 1 receive 0 7 24)" <<'END' || bad=1
+both 1 "" "$(message 0 receive null 7 24), $(open_message 1 receive 0 7 24)" <<'END' || wrong
   receive of up to 24 float64 from rank 0, tag 7
     rank 1 is in it since 1000 ms, rank 0 has not sent it
 END
 # the recorder has dropped messages, so more may have been sent
-both 0 "" "$(open_message 0 receive 0 7 24)" '"dropped_messages": 1' <<'END' || bad=1
+both 0 "" "$(open_message 0 receive 0 7 24)" '"dropped_messages": 1' <<'END' || wrong
   receive of up to 24 float64 from rank 0, tag 7
     rank 1 is in it since 1000 ms, the other side of it is not known
 END
@@ -445,9 +445,9 @@ rm dumps/0
 run 1 trace dumps/* && prints 'receive of up to 24 float64 from rank 0, tag 7 ranks 1-3 are in it since 1000 ms no dump of rank 0'
 bad=$?
 dump 0 "$(mail 0 "")"
-run 1 trace dumps/* && prints 'ranks 1-3 are in it since 1000 ms, rank 0 has not sent it' || bad=1
+run 1 trace dumps/* && prints 'ranks 1-3 are in it since 1000 ms, rank 0 has not sent it' || wrong
 dump 0 ""
-run 1 trace dumps/* && prints 'ranks 1-3 are in it since 1000 ms, rank 0 has not sent it' && prints 'rank 0 has no such communicator' || bad=1
+run 1 trace dumps/* && prints 'ranks 1-3 are in it since 1000 ms, rank 0 has not sent it' && prints 'rank 0 has no such communicator' || wrong
 ok $bad "ranks in the same wait have one line, and a rank without a dump is not called silent"
 
 # a message in a communicator with other ranks, together with a collective
@@ -569,7 +569,7 @@ bad=0
 # keys of the dump | of its communicator | of its second operation | message
 while IFS='|' read -r keys_1 keys_2 keys_3 message; do
     broken "$keys_1" "$keys_2" "$keys_3"
-    refuses "$message" || bad=1
+    refuses "$message" || wrong
 done <<'END'
 "rcx_dump": 2|||rcx_dump: expected 1, got 2
 "rank": "0"|||rank: expected a whole number from 0 to 4194303, got '0'
@@ -614,7 +614,7 @@ done <<'END'
 END
 while IFS='|' read -r keys message; do
     broken '' "\"messages\": [$(message 0 send 1 7 24 "$keys")]"
-    refuses "communicators[0].messages[0].$message" || bad=1
+    refuses "communicators[0].messages[0].$message" || wrong
 done <<'END'
 "call": "sendrecv"|call: expected "send" or "receive", got 'sendrecv'
 "peer": 4|peer: expected a rank below 4, got 4
@@ -645,21 +645,21 @@ bytes=$(wc -c <dumps/0)
 for ((i = 0; i < bytes - 2; i += 97)); do
     broken
     truncate -s $i dumps/0
-    refuses '' || bad=1
+    refuses '' || wrong
 done
 ok $bad "a dump that is cut off anywhere is refused"
 
 bad=0
-: >dumps/0 && refuses 'Expecting value: line 1 column 1' || bad=1
-printf 'no dump' >dumps/0 && refuses 'Expecting value: line 1 column 1' || bad=1
-printf '{"rcx_dump": 1}{' >dumps/0 && refuses 'Extra data: line 1 column 16' || bad=1
-printf '[1]' >dumps/0 && refuses 'top level: expected an object, got [1]' || bad=1
-printf '{}' >dumps/0 && refuses 'rcx_dump: is missing' || bad=1
-printf '"\xff"' >dumps/0 && refuses "'utf-8' codec can't decode byte 0xff in position 1" || bad=1
-printf '%0100000d' 0 | tr 0 '[' >dumps/0 && refuses 'brackets nest too deeply' || bad=1
-{ printf '{"rcx_dump": 1'; printf '%05000d' 1 | tr 0 9; printf '}'; } >dumps/0 && refuses '' || bad=1
-rm dumps/0 && mkdir dumps/0 && cannot 'Is a directory' || bad=1
-rmdir dumps/0 && ln -s nowhere dumps/0 && cannot 'No such file' || bad=1
+: >dumps/0 && refuses 'Expecting value: line 1 column 1' || wrong
+printf 'no dump' >dumps/0 && refuses 'Expecting value: line 1 column 1' || wrong
+printf '{"rcx_dump": 1}{' >dumps/0 && refuses 'Extra data: line 1 column 16' || wrong
+printf '[1]' >dumps/0 && refuses 'top level: expected an object, got [1]' || wrong
+printf '{}' >dumps/0 && refuses 'rcx_dump: is missing' || wrong
+printf '"\xff"' >dumps/0 && refuses "'utf-8' codec can't decode byte 0xff in position 1" || wrong
+printf '%0100000d' 0 | tr 0 '[' >dumps/0 && refuses 'brackets nest too deeply' || wrong
+{ printf '{"rcx_dump": 1'; printf '%05000d' 1 | tr 0 9; printf '}'; } >dumps/0 && refuses '' || wrong
+rm dumps/0 && mkdir dumps/0 && cannot 'Is a directory' || wrong
+rmdir dumps/0 && ln -s nowhere dumps/0 && cannot 'No such file' || wrong
 rm dumps/0
 ok $bad "a file that is no dump at all is refused"
 

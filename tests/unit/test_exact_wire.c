@@ -17,11 +17,23 @@
 #include "core/sched/algo.h"
 
 enum { SEED = 13, SUMS = 3, WORDS = RCX_EXACT_WORDS, LINE_ROOM = 48 };
+enum { EACH = WORDS * 8 }; /* bytes */
 
 static const struct rcx_wire *wire_of(const struct sum *s)
 {
-    return s->format == &rcx_exact_float32 ? &rcx_exact_wire_float32
-                                           : &rcx_exact_wire_float64;
+    return rcx_exact_wire_find(RCX_SUM, s->format == &rcx_exact_float32
+                                            ? RCX_EXACT_FLOAT32
+                                            : RCX_EXACT_FLOAT64);
+}
+
+static size_t bytes_of(const struct sum *s)
+{
+    return (size_t)s->format->words * sizeof *s->words;
+}
+
+static const struct rcx_wire *wire64(void)
+{
+    return rcx_exact_wire_find(RCX_SUM, RCX_EXACT_FLOAT64);
 }
 
 static struct sum some_sum(enum rcx_exact_kind kind, int set, uint64_t seed,
@@ -49,18 +61,18 @@ static void check_packing(const struct sum *s)
         memcpy(sums + (size_t)i * words, s->words, words * sizeof *sums);
     for (; bytes == 0; room += 8) {
         memset(packed, 0x5a, sizeof packed);
-        bytes = wire_of(s)->pack(packed, room, sums, SUMS);
+        bytes = wire_of(s)->put(packed, room, sums, SUMS, bytes_of(s));
         assert_int_equal(packed[room / 8], 0x5a5a5a5a5a5a5a5a);
         assert_true(room <= SUMS * (words + 1) * 8);
     }
     assert_int_equal(bytes, room - 8);
     memset(back, 0x5a, sizeof back);
-    assert_true(wire_of(s)->unpack(back, SUMS, packed, bytes));
+    assert_true(wire_of(s)->take(back, SUMS, bytes_of(s), packed, bytes));
     assert_memory_equal(back, sums, SUMS * words * sizeof *sums);
     assert_int_equal(back[SUMS * words], 0x5a5a5a5a5a5a5a5a);
-    assert_false(wire_of(s)->unpack(back, SUMS, packed, bytes - 8));
-    assert_false(wire_of(s)->unpack(back, SUMS - 1, packed, bytes));
-    assert_false(wire_of(s)->unpack(back, SUMS + 1, packed, bytes));
+    assert_false(wire_of(s)->take(back, SUMS, bytes_of(s), packed, bytes - 8));
+    assert_false(wire_of(s)->take(back, SUMS - 1, bytes_of(s), packed, bytes));
+    assert_false(wire_of(s)->take(back, SUMS + 1, bytes_of(s), packed, bytes));
 }
 
 static void packed_sums_come_back(void **state)
@@ -124,6 +136,7 @@ static void check_addition(const struct sum *a, const struct sum *b)
 {
     const struct rcx_wire *const wire = wire_of(a);
     const size_t words = (size_t)a->format->words, all = SUMS * words;
+    const size_t each = bytes_of(a);
     uint64_t sums[SUMS * WORDS], packed[SUMS * (WORDS + 1)];
     uint64_t got[SUMS * WORDS + 1], expected[SUMS * WORDS];
     struct sum first = *a;
@@ -134,17 +147,17 @@ static void check_addition(const struct sum *a, const struct sum *b)
         sums[i] = a->words[i % words];
         expected[i] = b->words[i % words];
     }
-    bytes = wire->pack(packed, sizeof packed, expected, SUMS);
+    bytes = wire->put(packed, sizeof packed, expected, SUMS, each);
     for (size_t i = 0; i < all; i++)
         expected[i] = first.words[i % words];
     memset(got, 0x5a, sizeof got);
-    assert_true(wire->add(got, sums, SUMS, packed, bytes));
+    assert_true(wire->combine(got, sums, SUMS, each, packed, bytes));
     assert_memory_equal(got, expected, all * sizeof *got);
     assert_int_equal(got[all], 0x5a5a5a5a5a5a5a5a);
-    assert_false(wire->add(got, sums, SUMS, packed, bytes - 8));
-    assert_false(wire->add(got, sums, SUMS - 1, packed, bytes));
-    assert_false(wire->add(got, sums, SUMS + 1, packed, bytes));
-    assert_true(wire->add(sums, sums, SUMS, packed, bytes));
+    assert_false(wire->combine(got, sums, SUMS, each, packed, bytes - 8));
+    assert_false(wire->combine(got, sums, SUMS - 1, each, packed, bytes));
+    assert_false(wire->combine(got, sums, SUMS + 1, each, packed, bytes));
+    assert_true(wire->combine(sums, sums, SUMS, each, packed, bytes));
     assert_memory_equal(sums, expected, all * sizeof *sums);
 }
 
@@ -188,7 +201,8 @@ static void sums_of_usual_numbers_fit_one_line(void **state)
         const struct sum s =
             some_sum(RCX_EXACT_SUM64, 3 /* near each other */, seed, 5000);
         uint64_t packed[LINE_ROOM / 8];
-        size_t bytes = wire_of(&s)->pack(packed, sizeof packed, s.words, 1);
+        size_t bytes =
+            wire_of(&s)->put(packed, sizeof packed, s.words, 1, bytes_of(&s));
 
         assert_in_range(bytes, 1, LINE_ROOM);
     }
@@ -209,12 +223,11 @@ static void random_bytes_are_refused_or_a_sum(void **state)
         for (size_t k = 0; k < n; k++)
             packed[k] = rcx_random(&random) & (k % 3 ? ~0u : 0x10f4fu);
         memset(sums, 0, SUMS * WORDS * 8);
-        rcx_exact_wire_float64.unpack(sums, SUMS, packed, n * 8);
+        wire64()->take(sums, SUMS, EACH, packed, n * 8);
+        assert_false(wire64()->take(sums, SUMS, EACH, packed, n * 8 + 1));
+        wire64()->combine(sums, sums, SUMS, EACH, packed, n * 8);
         assert_false(
-            rcx_exact_wire_float64.unpack(sums, SUMS, packed, n * 8 + 1));
-        rcx_exact_wire_float64.add(sums, sums, SUMS, packed, n * 8);
-        assert_false(
-            rcx_exact_wire_float64.add(sums, sums, SUMS, packed, n * 8 + 1));
+            wire64()->combine(sums, sums, SUMS, EACH, packed, n * 8 + 1));
         free(packed);
         free(sums);
     }
@@ -318,7 +331,7 @@ static const struct {
                  {build_in_place, 1, 1}};
 enum { EXCHANGES = sizeof exchanges / sizeof *exchanges };
 
-static rcx_status_t exchange_as(int k, bool adds, const rcx_exact64_t *in,
+static rcx_status_t exchange_as(int k, rcx_op_t op, const rcx_exact64_t *in,
                                 rcx_exact64_t *out, const void *arriving,
                                 size_t bytes)
 {
@@ -326,11 +339,11 @@ static rcx_status_t exchange_as(int k, bool adds, const rcx_exact64_t *in,
                                     .size = 3,
                                     .count = 1,
                                     .elem_bytes = sizeof *in};
-    const struct rcx_reducer reducer = {.kernel = log_sum,
-                                        .type = RCX_EXACT_FLOAT64,
-                                        .elem_bytes = sizeof *in,
-                                        .wire = &rcx_exact_wire_float64,
-                                        .adds_packed = adds};
+    const struct rcx_reducer reducer = {
+        .kernel = log_sum,
+        .type = RCX_EXACT_FLOAT64,
+        .elem_bytes = sizeof *in,
+        .wire = rcx_exact_wire_find(op, RCX_EXACT_FLOAT64)};
     const struct rcx_exec_setting setting = {.transport = &wire_log.base,
                                              .reducer = &reducer,
                                              .layout = RCX_TAG_LAYOUT};
@@ -367,7 +380,7 @@ static rcx_status_t exchange_as(int k, bool adds, const rcx_exact64_t *in,
 static rcx_status_t exchange(const rcx_exact64_t *in, rcx_exact64_t *out,
                              const void *arriving, size_t bytes)
 {
-    return exchange_as(0, true, in, out, arriving, bytes);
+    return exchange_as(0, RCX_SUM, in, out, arriving, bytes);
 }
 
 static rcx_exact64_t sum_of_one(double value)
@@ -389,7 +402,7 @@ static void short_sums_are_sent_packed_and_unpacked(void **state)
     (void)state;
     rcx_exact64_merge(&expected, &other);
     rcx_exact64_merge(&expected, &other);
-    bytes = rcx_exact_wire_float64.pack(packed, sizeof packed, &other, 1);
+    bytes = wire64()->put(packed, sizeof packed, &other, 1, sizeof other);
     wire_log.answer = RCX_OK;
     assert_ok(exchange(&in, &out, packed, bytes));
     assert_memory_equal(&out, &expected, sizeof out);
@@ -405,7 +418,7 @@ static void packed_sums_that_arrive_are_added_unless_fused(void **state)
     const rcx_exact64_t in = sum_of_one(3), other = sum_of_one(-1e-300);
     uint64_t packed[12];
     const size_t bytes =
-        rcx_exact_wire_float64.pack(packed, sizeof packed, &other, 1);
+        wire64()->put(packed, sizeof packed, &other, 1, sizeof other);
 
     (void)state;
     wire_log.answer = RCX_OK;
@@ -414,14 +427,14 @@ static void packed_sums_that_arrive_are_added_unless_fused(void **state)
 
         for (int i = 0; i < exchanges[k].others; i++)
             rcx_exact64_merge(&expected, &other);
-        assert_ok(exchange_as(k, true, &in, &out, packed, bytes));
+        assert_ok(exchange_as(k, RCX_SUM, &in, &out, packed, bytes));
         assert_memory_equal(&out, &expected, sizeof out);
         assert_int_equal(wire_log.kernels, exchanges[k].kernels);
         /* an op other than SUM needs its kernel */
-        assert_ok(exchange_as(k, false, &in, &out, packed, bytes));
+        assert_ok(exchange_as(k, RCX_REPLACE, &in, &out, packed, bytes));
         assert_memory_equal(&out, &expected, sizeof out);
         assert_int_equal(wire_log.kernels, exchanges[k].others);
-        assert_ok(exchange_as(k, true, &in, &out, &other, sizeof other));
+        assert_ok(exchange_as(k, RCX_SUM, &in, &out, &other, sizeof other));
         assert_memory_equal(&out, &expected, sizeof out);
         assert_int_equal(wire_log.kernels, exchanges[k].others);
     }
@@ -462,11 +475,11 @@ static void another_length_is_a_mismatch(void **state)
     (void)state;
     wire_log.answer = RCX_OK;
     for (int k = 0; k < EXCHANGES; k++) {
-        assert_status(exchange_as(k, true, &in, &out, wrong, sizeof wrong),
+        assert_status(exchange_as(k, RCX_SUM, &in, &out, wrong, sizeof wrong),
                       RCX_ERR_MISMATCH);
-        assert_status(exchange_as(k, true, &in, &out, &in, sizeof in - 8),
+        assert_status(exchange_as(k, RCX_SUM, &in, &out, &in, sizeof in - 8),
                       RCX_ERR_MISMATCH);
-        assert_status(exchange_as(k, true, &in, &out, &in, 0),
+        assert_status(exchange_as(k, RCX_SUM, &in, &out, &in, 0),
                       RCX_ERR_PEER_FAILED);
     }
 }

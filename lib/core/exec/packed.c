@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Packs the data of sends, and takes packed data that arrives: it is added to
- * the other operand where a reduction waits for it, or unpacked (packed.h).
+ * Packs the data of sends, and takes packed data that arrives: it is combined
+ * with the other operand where a reduction waits for it, or unpacked. What
+ * messages hold is known to the reducer (struct rcx_wire) alone.
  */
 #include "core/exec/packed.h"
 
@@ -14,8 +15,8 @@ const void *rcx_packed_data(struct rcx_exec *x, const struct rcx_message *m,
     size_t packed = 0;
 
     if (*bytes > 0 && (!x->packed || x->packed->status != RCX_IN_PROGRESS))
-        packed =
-            x->reducer->wire->pack(x->own, sizeof x->own, data, m->step->count);
+        packed = x->reducer->wire->put(x->own, sizeof x->own, data,
+                                       m->step->count, x->elem_bytes);
     if (packed == 0 || packed >= m->due)
         return data;
     x->packed = m;
@@ -23,8 +24,8 @@ const void *rcx_packed_data(struct rcx_exec *x, const struct rcx_message *m,
     return x->own;
 }
 
-/* False: nothing is added, or it is not packed data. */
-static bool add(struct rcx_exec *x, const struct rcx_message *m)
+/* False: nothing is combined, or it is not packed data. */
+static bool combine(struct rcx_exec *x, const struct rcx_message *m)
 {
     struct rcx_message *reduction = &x->messages[m->step->sink - 1];
     const char *packed = rcx_exec_at(x, m->dst, m->dst_at);
@@ -32,27 +33,29 @@ static bool add(struct rcx_exec *x, const struct rcx_message *m)
     const char *right = rcx_exec_at(x, reduction->right, reduction->right_at);
     char *dst = rcx_exec_at(x, reduction->dst, reduction->dst_at);
 
-    if (!x->reducer->adds_packed || reduction->kind != RCX_STEP_REDUCE ||
+    if (!x->reducer->wire->combine || reduction->kind != RCX_STEP_REDUCE ||
         dst == packed)
         return false;
-    reduction->is_consumed = x->reducer->wire->add(
-        dst, left == packed ? right : left, m->step->count, packed, m->bytes);
+    reduction->is_consumed = x->reducer->wire->combine(
+        dst, left == packed ? right : left, m->step->count, x->elem_bytes,
+        packed, m->bytes);
     return reduction->is_consumed;
 }
 
 static bool unpack(const struct rcx_exec *x, const struct rcx_message *m)
 {
     char *data = rcx_exec_at(x, m->dst, m->dst_at);
-    uint64_t packed[RCX_EXEC_OWN_BYTES / sizeof(uint64_t)];
+    _Alignas(16) unsigned char packed[RCX_EXEC_OWN_BYTES];
 
     if (m->bytes > sizeof packed)
         return false;
     memcpy(packed, data, m->bytes);
-    return x->reducer->wire->unpack(data, m->step->count, packed, m->bytes);
+    return x->reducer->wire->take(data, m->step->count, x->elem_bytes, packed,
+                                  m->bytes);
 }
 
 bool rcx_packed_take(struct rcx_exec *x, const struct rcx_message *m,
                      bool is_sink_ready)
 {
-    return (is_sink_ready && add(x, m)) || unpack(x, m);
+    return (is_sink_ready && combine(x, m)) || unpack(x, m);
 }

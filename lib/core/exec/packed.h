@@ -8,12 +8,13 @@
 
 #include "core/exec/exec.h"
 
-/* Whether the data of a message may be packed: an element takes 8 bytes. */
+/* Whether the data of a message may be packed. */
 static inline bool rcx_packed_may_be(const struct rcx_exec *x,
                                      const struct rcx_step *step)
 {
-    return x->reducer->wire &&
-           step->count <= RCX_EXEC_OWN_BYTES / sizeof(uint64_t);
+    const struct rcx_wire *wire = x->reducer->wire;
+
+    return wire && step->count <= wire->most;
 }
 
 /* The data of send m: packed, if it becomes short enough and x->own is free;
@@ -21,8 +22,8 @@ static inline bool rcx_packed_may_be(const struct rcx_exec *x,
 const void *rcx_packed_data(struct rcx_exec *x, const struct rcx_message *m,
                             size_t *bytes);
 
-/* Take what m has received: add it to the other operand of its sink, if the
- * sink is ready and can, or else unpack it in its place. False: it is not
+/* Take what m has received: combine it with the other operand of its sink, if
+ * the sink is ready and can, or else unpack it in its place. False: it is not
  * packed data. */
 bool rcx_packed_take(struct rcx_exec *x, const struct rcx_message *m,
                      bool is_sink_ready);

@@ -77,17 +77,18 @@ static size_t pack_one(uint64_t *to, size_t room, const uint64_t *sum,
     return (size_t)(end - first) + 1;
 }
 
-static size_t pack(void *to, size_t room, const void *from, size_t count,
-                   int words)
+static size_t put(void *to, size_t room, const void *from, size_t count,
+                  size_t elem_bytes)
 {
     const size_t room_words = room / sizeof(uint64_t);
-    const uint64_t *sums = from;
+    const size_t words = elem_bytes / sizeof(uint64_t);
+    const uint64_t *sum = from;
     uint64_t *at = to;
     size_t used = 0;
 
-    for (size_t i = 0; i < count; i++) {
-        const size_t own = pack_one(at + used, room_words - used,
-                                    sums + i * (size_t)words, words);
+    for (size_t i = 0; i < count; i++, sum += words) {
+        const size_t own =
+            pack_one(at + used, room_words - used, sum, (int)words);
 
         if (own == 0)
             return 0;
@@ -129,10 +130,12 @@ static void unpack_one(uint64_t *sum, int words, const struct header *h,
 }
 
 /* Unpack, or add to other sums if there are some. */
-static bool take(uint64_t *to, const uint64_t *others, size_t count,
-                 const void *from, size_t bytes, int words)
+static bool add(void *dst, const void *others, size_t count, size_t elem_bytes,
+                const void *message, size_t bytes)
 {
-    const uint64_t *at = from;
+    const int words = (int)(elem_bytes / sizeof(uint64_t));
+    const uint64_t *at = message, *other = others;
+    uint64_t *to = dst;
     size_t left = bytes / sizeof(uint64_t);
     struct header h;
 
@@ -140,7 +143,7 @@ static bool take(uint64_t *to, const uint64_t *others, size_t count,
         if (!read_header(&h, words, at, left))
             return false;
         if (others)
-            rcx_exact_add_words(to, others + i * (size_t)words, words, h.first,
+            rcx_exact_add_words(to, other + i * (size_t)words, words, h.first,
                                 at + 1, h.count, h.sign, h.flags);
         else
             unpack_one(to, words, &h, at + 1);
@@ -150,43 +153,21 @@ static bool take(uint64_t *to, const uint64_t *others, size_t count,
     return left == 0 && bytes % sizeof(uint64_t) == 0;
 }
 
-static size_t pack_float32(void *to, size_t room, const void *from,
-                           size_t count)
+static bool take(void *to, size_t count, size_t elem_bytes, const void *message,
+                 size_t bytes)
 {
-    return pack(to, room, from, count, rcx_exact_float32.words);
+    return add(to, NULL, count, elem_bytes, message, bytes);
 }
 
-static bool unpack_float32(void *to, size_t count, const void *from,
-                           size_t bytes)
-{
-    return take(to, NULL, count, from, bytes, rcx_exact_float32.words);
-}
+/* Elements of a short message: each takes 8 bytes or more. */
+enum { MOST = 12 };
 
-static bool add_float32(void *dst, const void *sums, size_t count,
-                        const void *packed, size_t bytes)
+const struct rcx_wire *rcx_exact_wire_find(rcx_op_t op, rcx_datatype_t type)
 {
-    return take(dst, sums, count, packed, bytes, rcx_exact_float32.words);
-}
+    static const struct rcx_wire sums = {MOST, put, take, add};
+    static const struct rcx_wire others = {MOST, put, take, NULL};
 
-static size_t pack_float64(void *to, size_t room, const void *from,
-                           size_t count)
-{
-    return pack(to, room, from, count, rcx_exact_float64.words);
+    if (type != RCX_EXACT_FLOAT32 && type != RCX_EXACT_FLOAT64)
+        return NULL;
+    return op == RCX_SUM ? &sums : &others;
 }
-
-static bool unpack_float64(void *to, size_t count, const void *from,
-                           size_t bytes)
-{
-    return take(to, NULL, count, from, bytes, rcx_exact_float64.words);
-}
-
-static bool add_float64(void *dst, const void *sums, size_t count,
-                        const void *packed, size_t bytes)
-{
-    return take(dst, sums, count, packed, bytes, rcx_exact_float64.words);
-}
-
-const struct rcx_wire rcx_exact_wire_float32 = {pack_float32, unpack_float32,
-                                                add_float32};
-const struct rcx_wire rcx_exact_wire_float64 = {pack_float64, unpack_float64,
-                                                add_float64};

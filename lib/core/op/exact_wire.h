@@ -9,6 +9,7 @@
 
 #include "core/op/reducer.h"
 
-extern const struct rcx_wire rcx_exact_wire_float32, rcx_exact_wire_float64;
+/* How op sends elements of type; NULL: as they are. */
+const struct rcx_wire *rcx_exact_wire_find(rcx_op_t op, rcx_datatype_t type);
 
 #endif

@@ -8,17 +8,22 @@
 #include "core/op/exact_rows.h"
 
 /*
- * How elements that are long and say little are sent in short messages. pack()
- * stores count elements in at most room bytes and returns how many, at least 8
- * an element, or 0 if there is no room. unpack() restores them; false: bytes
- * are no such message. add() is SUM of elements and packed ones, which do not
- * lie in dst; dst may be sums. All are aligned to 8 bytes.
+ * How an op sends elements that are long and say little in short messages.
+ * put() stores count elements of elem_bytes each in at most room bytes, and
+ * returns how many, or 0 if there is no room. take() restores them; false: the
+ * bytes are no such message. combine() is the op, which is commutative, of
+ * others and the elements of such a message, which does not lie in dst; dst
+ * may be others. All are aligned to 8 bytes.
  */
 struct rcx_wire {
-    size_t (*pack)(void *to, size_t room, const void *from, size_t count);
-    bool (*unpack)(void *to, size_t count, const void *from, size_t bytes);
-    bool (*add)(void *dst, const void *sums, size_t count, const void *packed,
-                size_t bytes);
+    size_t most; /* elements; more are sent as they are */
+    size_t (*put)(void *to, size_t room, const void *from, size_t count,
+                  size_t elem_bytes);
+    bool (*take)(void *to, size_t count, size_t elem_bytes, const void *message,
+                 size_t bytes);
+    bool (*combine)(void *dst, const void *others, size_t count,
+                    size_t elem_bytes, const void *message,
+                    size_t bytes); /* NULL: it needs the elements */
 };
 
 /* How two vectors are combined: a predefined kernel, or the user's function. */
@@ -39,7 +44,6 @@ struct rcx_reducer {
                    int ranks);
     int ranks;
     const struct rcx_wire *wire; /* NULL: elements are sent as they are */
-    bool adds_packed;            /* the op is that of wire->add() */
 };
 
 /* dst = left op right; RCX_ERR_OP if the user's function says so. */

@@ -197,13 +197,6 @@ static int take_left(void *dst, const void *left, const void *right,
     return take_right(dst, right, left, count, type, arg);
 }
 
-static const struct rcx_wire *wire_of(rcx_datatype_t type)
-{
-    return type == RCX_EXACT_FLOAT32   ? &rcx_exact_wire_float32
-           : type == RCX_EXACT_FLOAT64 ? &rcx_exact_wire_float64
-                                       : NULL;
-}
-
 static rcx_status_t combine_predefined(const struct rcx_registry *r,
                                        rcx_datatype_t type,
                                        const char *type_name, rcx_op_t op,
@@ -220,8 +213,7 @@ static rcx_status_t combine_predefined(const struct rcx_registry *r,
         c->reducer.kernel = rcx_kernel_find(r->isa, op, type);
         c->reducer.rows = c->in_float ? rcx_float_rows_find(r->isa, op, type)
                                       : rcx_exact_rows_find(r->isa, op, type);
-        c->reducer.wire = wire_of(type);
-        c->reducer.adds_packed = c->reducer.wire && op == RCX_SUM;
+        c->reducer.wire = rcx_exact_wire_find(op, type);
         c->finish = rcx_finish_find(r->isa, op, type);
         c->exact = rcx_op_exact(op, type);
     } else if (op == RCX_REPLACE || op == RCX_NO_OP) {

@@ -42,8 +42,8 @@ void rcx_socket_addrs_add(struct rcx_socket_addrs *addrs,
         addrs->at[addrs->n++] = *addr;
 }
 
-socklen_t rcx_socket_addr_out(const struct rcx_socket_addr *addr,
-                              struct sockaddr_storage *out)
+static socklen_t addr_out(const struct rcx_socket_addr *addr,
+                          struct sockaddr_storage *out)
 {
     struct sockaddr_in6 six = {.sin6_family = AF_INET6,
                                .sin6_port = htons(addr->port)};
@@ -61,8 +61,8 @@ socklen_t rcx_socket_addr_out(const struct rcx_socket_addr *addr,
     return sizeof six;
 }
 
-bool rcx_socket_addr_in(const struct sockaddr *in,
-                        struct rcx_socket_addr *addr_p)
+/* False: the address is neither IPv4 nor IPv6. */
+static bool addr_in(const struct sockaddr *in, struct rcx_socket_addr *addr_p)
 {
     struct sockaddr_in6 six;
     struct sockaddr_in four;
@@ -202,7 +202,7 @@ static void look_up(struct lookup *l)
         return;
     }
     for (const struct addrinfo *a = found; a; a = a->ai_next)
-        if (rcx_socket_addr_in(a->ai_addr, &addr))
+        if (addr_in(a->ai_addr, &addr))
             rcx_socket_addrs_add(&l->found, &addr);
     freeaddrinfo(found);
 }
@@ -370,7 +370,7 @@ int rcx_socket_listen(const struct rcx_socket_addr *addr, uint16_t port)
         socklen_t bytes;
 
         at.port = port;
-        bytes = rcx_socket_addr_out(&at, &name);
+        bytes = addr_out(&at, &name);
         return listen_at((struct sockaddr *)&name, bytes);
     }
     fd = listen_at((struct sockaddr *)&six, sizeof six);
@@ -385,7 +385,7 @@ bool rcx_socket_local_addr(int fd, struct rcx_socket_addr *addr_p)
     socklen_t bytes = sizeof name;
 
     return getsockname(fd, (struct sockaddr *)&name, &bytes) == 0 &&
-           rcx_socket_addr_in((struct sockaddr *)&name, addr_p);
+           addr_in((struct sockaddr *)&name, addr_p);
 }
 
 bool rcx_socket_peer_addr(int fd, struct rcx_socket_addr *addr_p)
@@ -394,7 +394,7 @@ bool rcx_socket_peer_addr(int fd, struct rcx_socket_addr *addr_p)
     socklen_t bytes = sizeof name;
 
     return getpeername(fd, (struct sockaddr *)&name, &bytes) == 0 &&
-           rcx_socket_addr_in((struct sockaddr *)&name, addr_p);
+           addr_in((struct sockaddr *)&name, addr_p);
 }
 
 uint16_t rcx_socket_port(int fd)
@@ -407,7 +407,7 @@ uint16_t rcx_socket_port(int fd)
 int rcx_socket_connect(const struct rcx_socket_addr *addr)
 {
     struct sockaddr_storage name;
-    const socklen_t bytes = rcx_socket_addr_out(addr, &name);
+    const socklen_t bytes = addr_out(addr, &name);
     const int fd = prepare(open_socket(name.ss_family));
 
     if (fd < 0)
@@ -466,7 +466,7 @@ static bool is_usable(const struct ifaddrs *i, struct rcx_socket_addr *addr_p)
     const unsigned up = IFF_UP | IFF_RUNNING;
 
     return i->ifa_addr && (i->ifa_flags & up) == up &&
-           rcx_socket_addr_in(i->ifa_addr, addr_p) && !is_link_local(addr_p);
+           addr_in(i->ifa_addr, addr_p) && !is_link_local(addr_p);
 }
 
 /* Find the local address of the default route: that of the route to an address
@@ -482,7 +482,7 @@ static bool find_default(const char *far, struct rcx_socket_addr *addr_p)
 
     if (!rcx_socket_ip_parse(far, &there))
         return false;
-    bytes = rcx_socket_addr_out(&there, &name);
+    bytes = addr_out(&there, &name);
     fd = socket(name.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return false;

@@ -36,12 +36,6 @@ struct rcx_socket_addrs {
 void rcx_socket_addrs_add(struct rcx_socket_addrs *addrs,
                           const struct rcx_socket_addr *addr);
 
-socklen_t rcx_socket_addr_out(const struct rcx_socket_addr *addr,
-                              struct sockaddr_storage *out);
-/* False: the address is neither IPv4 nor IPv6. */
-bool rcx_socket_addr_in(const struct sockaddr *in,
-                        struct rcx_socket_addr *addr_p);
-
 /* Write "192.0.2.1" or "2001:db8::1". */
 void rcx_socket_ip_print(const struct rcx_socket_addr *addr, char *text,
                          size_t bytes);

@@ -184,8 +184,9 @@ void rcx_socket_fail_memory(struct rcx_socket_tree *t, size_t bytes)
                          t->rank, bytes);
 }
 
-void rcx_socket_name_missing(const struct rcx_socket_tree *t, char *text,
-                             size_t bytes)
+/* Name the ranks that have not come to rank 0. */
+static void name_missing(const struct rcx_socket_tree *t, char *text,
+                         size_t bytes)
 {
     const int n = t->size - t->n_arrived;
     size_t used = 0;
@@ -209,7 +210,7 @@ static void fail_missing(struct rcx_socket_tree *t)
 {
     char names[RCX_SOCKET_TEXT / 2], clue[RCX_SOCKET_TEXT];
 
-    rcx_socket_name_missing(t, names, sizeof names);
+    name_missing(t, names, sizeof names);
     rcx_socket_clue(t, clue, sizeof clue);
     rcx_socket_tree_fail(t, RCX_ERR_TIMEOUT,
                          "%s of %d did not come within "
@@ -388,7 +389,7 @@ static void warn(struct rcx_socket_tree *t)
     char names[RCX_SOCKET_TEXT / 2], clue[RCX_SOCKET_TEXT];
 
     if (t->position == 0 && t->n_arrived < t->size) {
-        rcx_socket_name_missing(t, names, sizeof names);
+        name_missing(t, names, sizeof names);
         rcx_socket_clue(t, clue, sizeof clue);
         rcx_start_wait_warn(t->wait, "%s of %d ha%s not come%s", names, t->size,
                             t->size - t->n_arrived == 1 ? "s" : "ve", clue);

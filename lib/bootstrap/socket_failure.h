@@ -31,8 +31,4 @@ void rcx_socket_fail_malformed(struct rcx_socket_tree *t,
                                const struct rcx_socket_link *link);
 void rcx_socket_fail_memory(struct rcx_socket_tree *t, size_t bytes);
 
-/* Name the ranks that have not come to rank 0. */
-void rcx_socket_name_missing(const struct rcx_socket_tree *t, char *text,
-                             size_t bytes);
-
 #endif

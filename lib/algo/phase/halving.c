@@ -31,7 +31,8 @@ int rcx_halving_part_of(const struct rcx_halving *h, int i)
     return h->near_first ? mirror(h, i) : i;
 }
 
-int rcx_halving_member_of(const struct rcx_halving *h, int i)
+/* Return the member of part i. */
+static int member_of(const struct rcx_halving *h, int i)
 {
     if (h->swing)
         return rcx_swing_member_of(h->swing, i);
@@ -181,7 +182,7 @@ void rcx_halving_hand_out(struct rcx_builder *b, const struct rcx_halving *h,
     const struct rcx_span out = rcx_span_out(b->shape);
     const int me = b->shape->rank;
     const int holder =
-        rcx_group_member(&h->group, rcx_halving_member_of(h, part_with(h, me)));
+        rcx_group_member(&h->group, member_of(h, part_with(h, me)));
     size_t at = 0;
     int q;
 
@@ -207,7 +208,7 @@ void rcx_halving_hand_in(struct rcx_builder *b, const struct rcx_halving *h,
 {
     const int me = b->shape->rank;
     const int holder =
-        rcx_group_member(&h->group, rcx_halving_member_of(h, part_with(h, me)));
+        rcx_group_member(&h->group, member_of(h, part_with(h, me)));
     int q;
 
     if (h->group.rank >= 0) {

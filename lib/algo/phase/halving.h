@@ -31,9 +31,8 @@ struct rcx_halving {
     const struct rcx_shape *folded;
 };
 
-/* Return the part of member i; the member of part i. */
+/* Return the part of member i. */
 int rcx_halving_part_of(const struct rcx_halving *h, int i);
-int rcx_halving_member_of(const struct rcx_halving *h, int i);
 /* Return the element at which part i starts; the vector's end for the part
  * after the last. */
 size_t rcx_halving_start(const struct rcx_halving *h, int i);

@@ -52,13 +52,6 @@ struct rcx_parts {
     struct rcx_heap *heap;
 };
 
-/*
- * Append this rank's part, with as many samples as most_bytes hold. False: no
- * memory.
- */
-bool rcx_parts_add_own(struct rcx_parts *parts, struct rcx_context *context,
-                       size_t most_bytes);
-
 /* The deadline of messages at the end of a job, on its communicator comm. */
 int64_t rcx_parts_limit(const rcx_comm_t *comm);
 /* Bring the parts of all ranks of the job to the lowest one that lives.
@@ -101,11 +94,6 @@ struct rcx_profile_table {
 bool rcx_profile_compute(struct rcx_profile_table *table,
                          const struct rcx_parts *parts, int size);
 void rcx_profile_table_free(struct rcx_profile_table *table);
-
-/* To the log if path is "1", else to a file, which is replaced: as JSON if its
- * name ends in .json. */
-rcx_status_t rcx_profile_print(const struct rcx_profile_table *table,
-                               const struct rcx_log *log, const char *path);
 
 /* The end of a job that is observed: its table, and the recording of this
  * rank. Collective; called outside of the context's lock. */

@@ -180,8 +180,12 @@ static struct scale scale_of(const struct rcx_context *context)
     return s;
 }
 
-bool rcx_parts_add_own(struct rcx_parts *parts, struct rcx_context *context,
-                       size_t most_bytes)
+/*
+ * Append this rank's part, with as many samples as most_bytes hold. False: no
+ * memory.
+ */
+static bool add_own(struct rcx_parts *parts, struct rcx_context *context,
+                    size_t most_bytes)
 {
     struct rcx_observer *o = context->observer;
     const struct scale s = scale_of(context);
@@ -300,8 +304,7 @@ rcx_status_t rcx_parts_gather(struct rcx_parts *parts,
     const size_t share = most_bytes_of_all / (size_t)comm->size;
     size_t own;
 
-    if (!rcx_parts_add_own(parts, context,
-                           share > least_bytes ? share : least_bytes))
+    if (!add_own(parts, context, share > least_bytes ? share : least_bytes))
         return rcx_fail(&context->log, RCX_ERR_NOMEM,
                         "no memory for the profile");
     own = parts->bytes;

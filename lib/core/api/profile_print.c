@@ -227,8 +227,10 @@ static rcx_status_t write_profile(const struct rcx_profile_table *table,
                     path, why);
 }
 
-rcx_status_t rcx_profile_print(const struct rcx_profile_table *table,
-                               const struct rcx_log *log, const char *path)
+/* To the log if path is "1", else to a file, which is replaced: as JSON if its
+ * name ends in .json. */
+static rcx_status_t print(const struct rcx_profile_table *table,
+                          const struct rcx_log *log, const char *path)
 {
     const struct sink to_log = {.log = {.level = RCX_LOG_INFO, /* asked for */
                                         .rank = log->rank,
@@ -254,7 +256,7 @@ static void report_profile(struct rcx_context *context)
         rcx_warn(&context->log, "RCX_PROFILE: the profile is of this rank "
                                 "alone, as the others cannot be reached");
     if (is_root && rcx_profile_compute(&table, &parts, context->boot->size)) {
-        rcx_profile_print(&table, &context->log, context->config.profile);
+        print(&table, &context->log, context->config.profile);
         rcx_profile_table_free(&table);
     }
     rcx_heap_free(&context->heap, parts.data);

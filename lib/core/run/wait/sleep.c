@@ -75,7 +75,8 @@ static void set_timer(const struct rcx_sleeper *s, uint64_t ns)
     timerfd_settime(s->timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
 }
 
-rcx_status_t rcx_sleep_arm(struct rcx_context *context)
+/* RCX_OK: events from now on wake a thread that sleeps on the descriptor. */
+static rcx_status_t arm(struct rcx_context *context)
 {
     struct rcx_transport *t = context->transport;
     rcx_status_t status = RCX_OK;
@@ -98,7 +99,7 @@ rcx_status_t rcx_sleep_arm_host(struct rcx_context *context)
 
     s->host = 0;
     if (eventfd_read(s->told_fd, &times) != 0)
-        status = rcx_sleep_arm(context);
+        status = arm(context);
     if (status == RCX_OK)
         s->host = rcx_this_thread();
     return status;
@@ -118,7 +119,7 @@ void rcx_sleep(struct rcx_context *context, uint64_t until_ns)
     struct timespec most = {.tv_nsec = LONGEST_NS};
     uint64_t now;
 
-    if (rcx_sleep_arm(context) != RCX_OK)
+    if (arm(context) != RCX_OK)
         return;
     now = rcx_now_ns();
     if (until_ns < now + LONGEST_NS)

@@ -11,9 +11,8 @@
 rcx_status_t rcx_sleep_open(struct rcx_context *context);
 void rcx_sleep_close(struct rcx_sleeper *s); /* also if never opened */
 
-/* RCX_OK: events from now on wake a thread that sleeps on the descriptor. */
-rcx_status_t rcx_sleep_arm(struct rcx_context *context);
-/* The same for the host, whose thread learns of what other threads do. */
+/* RCX_OK: events from now on wake a thread of the host that sleeps on the
+ * descriptor, and so does what other threads do. */
 rcx_status_t rcx_sleep_arm_host(struct rcx_context *context);
 /* This thread leaves RCX, and no event that it has taken comes again. */
 void rcx_sleep_pass_on(struct rcx_context *context);

@@ -7,7 +7,8 @@
 #   test_abi.sh CC SOURCE LIBRCX write     store the present one as rcx.abi
 #
 # A release build has no debug information, so the files that define the
-# exported functions are compiled once more, with it.
+# exported functions are compiled once more, with it, by names that are the
+# same in each checkout.
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
@@ -34,9 +35,8 @@ EOS
 # describe INCLUDE OUT.abi: describe the library with the rcx/rcx.h of INCLUDE
 describe()
 {
-    "${cc[@]}" -g -O0 -fPIC -shared -fvisibility=hidden -std=gnu11 -D_GNU_SOURCE -I"$1" -I"$source/lib" \
-        -Wl,--version-script="$source/lib/rcx.map" \
-        "$source"/lib/core/api/*.c "$source/lib/core/base/status.c" -o "$scratch/librcx.so" \
+    (cd "$source" && "${cc[@]}" -g -O0 -fPIC -shared -fvisibility=hidden -std=gnu11 -D_GNU_SOURCE -I"$1" -Ilib \
+        -Wl,--version-script=lib/rcx.map lib/core/api/*.c lib/core/base/status.c -o "$scratch/librcx.so") \
         && abidw --suppressions "$scratch/public" --headers-dir "$1" --drop-private-types \
             --exported-interfaces-only --drop-undefined-syms --no-elf-needed --no-parameter-names --no-show-locs \
             --no-corpus-path --no-comp-dir-path --type-id-style hash "$scratch/librcx.so" --out-file "$2"

@@ -244,7 +244,7 @@ static const size_t bytes_of[] = {8,       64,       512,      2 << 10,
                                   1 << 20, 4 << 20,  16 << 20, 64 << 20};
 enum { BYTES = sizeof bytes_of / sizeof *bytes_of };
 
-/* That of bench/results/broadcast_model.md. */
+/* That of broadcast_model.md. */
 static const struct rcx_machine machine = {.alpha = 0.4e-6, .beta = 0.15e-9};
 
 static double price(struct rcx_cost cost)
@@ -388,7 +388,7 @@ static void assert_has(const char *line)
 {
     print_message("# %s", line);
     if (document && !strstr(document, line))
-        fail_msg("bench/results/broadcast_model.md lacks the line: %s", line);
+        fail_msg("broadcast_model.md lacks the line: %s", line);
 }
 
 /* Print the number of blocks, and the cheapest other broadcast with its
@@ -446,7 +446,7 @@ static char *text_of(const char *path)
     return text;
 }
 
-/* test_papers_traeff [bench/results/broadcast_model.md] */
+/* test_papers_traeff [broadcast_model.md] */
 int main(int argc, char **argv)
 {
     char *text = argc > 1 ? text_of(argv[1]) : NULL;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * All algorithms of RCX, each in the file of its name. Among the algorithms of
- * one collective, better general-purpose ones come first: the first of equal
- * price is chosen. What is OPTIONAL is in librcx only with -Dalgorithms=all:
- * neither rules nor prices choose it. The simulator always has it.
+ * one collective, better general-purpose ones come first: among equals, the
+ * first is chosen. These have the same price, and for a call also the same
+ * scratch and messages (see core/sched/tie.c). What is OPTIONAL is in librcx
+ * only with -Dalgorithms=all: neither rules nor prices choose it. The
+ * simulator always has it.
  */
 #ifndef RCX_ALGO_ALGORITHMS_H
 #define RCX_ALGO_ALGORITHMS_H

@@ -59,7 +59,7 @@ static void try_rank(const struct rcx_shape *s, struct rcx_method *m,
         struct rcx_plan *plan;
 
         assert_ok(rcx_method_choose(s, RCX_ORDER_LOOSE, &rcx_method_any,
-                                    &tuning, &lines, m));
+                                    &tuning, &builder, m));
         chosen = now_us();
         plan = write(s, m);
         written = now_us();

@@ -188,9 +188,9 @@ static size_t scratch_at_once(const char *method, enum rcx_coll coll, int root)
 
     built_open(&t, NULL);
     assert_true(rcx_method_parse(method, coll, &spec, &refusal));
-    assert_int_equal(
-        rcx_method_choose(&s, RCX_ORDER_LOOSE, &spec, &no_rules, &t.log, &m),
-        RCX_OK);
+    assert_int_equal(rcx_method_choose(&s, RCX_ORDER_LOOSE, &spec, &no_rules,
+                                       &t.builder, &m),
+                     RCX_OK);
     memcpy(s.params, m.params, sizeof s.params);
     scratch = scratch_of(&t, &s, &m);
     assert_int_equal(built_close(&t), 0);

@@ -199,13 +199,16 @@ static rcx_status_t choose(const struct rcx_shape *s, rcx_order_t needed,
     struct rcx_method_spec spec = rcx_method_any;
     struct rcx_heap heap = RCX_HEAP_INIT;
     struct rcx_refusal refusal;
+    struct rcx_builder builder;
     struct rcx_tuning tuning;
     rcx_status_t status;
 
+    rcx_builder_init(&builder, &heap, &log);
     if (text)
         assert_true(rcx_method_parse(text, s->coll, &spec, &refusal));
     assert_ok(rcx_tuning_open(&tuning, &heap, "", &refusal));
-    status = rcx_method_choose(s, needed, &spec, &tuning, &log, method_p);
+    status = rcx_method_choose(s, needed, &spec, &tuning, &builder, method_p);
+    rcx_builder_free(&builder);
     rcx_tuning_close(&tuning, &heap);
     assert_int_equal(heap.live, 0);
     return status;

@@ -158,12 +158,18 @@ static void print_choice(const struct rcx_config *config,
                          const struct rcx_shape *s,
                          const struct rcx_method_spec *spec, rcx_order_t needed)
 {
+    struct rcx_heap heap = RCX_HEAP_INIT;
+    struct rcx_builder builder;
     struct rcx_method m;
     struct rcx_log log;
+    rcx_status_t status;
     char text[128];
 
     rcx_log_init(&log);
-    if (rcx_method_choose(s, needed, spec, &config->tuning, &log, &m) != RCX_OK)
+    rcx_builder_init(&builder, &heap, &log);
+    status = rcx_method_choose(s, needed, spec, &config->tuning, &builder, &m);
+    rcx_builder_free(&builder);
+    if (status != RCX_OK)
         return;
     if (m.segment >= s->count)
         m.segment = 0;

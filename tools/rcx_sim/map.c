@@ -100,13 +100,18 @@ static int chosen_of(const struct map *map, const struct rcx_shape *shape,
 {
     const struct sim_options *o = map->o;
     struct rcx_shape s = *shape;
+    struct rcx_builder builder;
     struct rcx_log log;
     struct rcx_method chosen;
+    rcx_status_t status;
 
     s.machine = &map->chooses_by;
     rcx_log_init(&log);
-    if (rcx_method_choose(&s, o->order, &rcx_method_any, &map->tuning, &log,
-                          &chosen) != RCX_OK)
+    rcx_builder_init(&builder, o->heap, &log);
+    status = rcx_method_choose(&s, o->order, &rcx_method_any, &map->tuning,
+                               &builder, &chosen);
+    rcx_builder_free(&builder);
+    if (status != RCX_OK)
         return -1;
     *seconds_p = price(o, chosen.algo, chosen.params, shape);
     for (int k = 0; k < o->method_count; k++)

@@ -93,13 +93,18 @@ static double print_chosen(const struct node_query *q,
         node_query_call(q, &o->methods[0], levels ? all : -1);
     struct sim_method m = {0};
     struct rcx_method chosen;
+    struct rcx_builder builder;
     struct rcx_log log;
     struct node_answer a;
+    rcx_status_t status;
     int level = -1;
 
     rcx_log_init(&log);
-    if (rcx_method_choose(&call.shape, o->order, &rcx_method_any, tuning, &log,
-                          &chosen) != RCX_OK)
+    rcx_builder_init(&builder, o->heap, &log);
+    status = rcx_method_choose(&call.shape, o->order, &rcx_method_any, tuning,
+                               &builder, &chosen);
+    rcx_builder_free(&builder);
+    if (status != RCX_OK)
         sim_refuse("no algorithm of %s keeps that order",
                    rcx_coll_name(o->coll));
     m.algo = chosen.algo;

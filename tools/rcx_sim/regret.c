@@ -66,14 +66,17 @@ static void choose(const struct held *h, char text[TIMES_METHOD])
                                 .nodes = nodes,
                                 .cores = l->cores,
                                 .machine = &h->machine};
+    struct rcx_builder builder;
     struct rcx_log log;
     struct rcx_method m;
 
     rcx_log_init(&log);
+    rcx_builder_init(&builder, h->o->heap, &log);
     text[0] = '\0';
-    if (rcx_method_choose(&s, h->o->order, &rcx_method_any, &h->tuning, &log,
-                          &m) == RCX_OK)
+    if (rcx_method_choose(&s, h->o->order, &rcx_method_any, &h->tuning,
+                          &builder, &m) == RCX_OK)
         rcx_method_print(&m, s.elem_bytes, text, TIMES_METHOD);
+    rcx_builder_free(&builder);
     rcx_nodes_free(h->o->heap, nodes);
 }
 

@@ -24,13 +24,18 @@ static bool print_choice(const struct rcx_tuning *tuning,
                          const struct tune_point *point, char *text)
 {
     struct rcx_shape s = tune_shape(job, point);
+    struct rcx_builder builder;
     struct rcx_method m;
     struct rcx_log log;
+    rcx_status_t status;
 
     rcx_log_init(&log);
+    rcx_builder_init(&builder, &job->context->heap, &log);
     s.machine = &tuning->machine;
-    if (rcx_method_choose(&s, job->context->config.order, &rcx_method_any,
-                          tuning, &log, &m) != RCX_OK)
+    status = rcx_method_choose(&s, job->context->config.order, &rcx_method_any,
+                               tuning, &builder, &m);
+    rcx_builder_free(&builder);
+    if (status != RCX_OK)
         return false;
     if (m.segment >= s.count)
         m.segment = 0;

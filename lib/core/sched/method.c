@@ -249,13 +249,15 @@ static void adopt(struct rcx_method *m, const struct rcx_algo *algo,
     memcpy(m->params, s->params, sizeof m->params);
 }
 
-/* is_cut: m has the segments that a rule names, also none. */
+/* is_cut: m has the segments that a rule names, also none. *tie gets the
+ * algorithms that are as cheap. */
 static void adopt_cheapest(struct rcx_method *m, const struct rcx_shape *shape,
-                           rcx_order_t needed, bool is_cut)
+                           rcx_order_t needed, bool is_cut, struct rcx_tie *tie)
 {
     struct rcx_shape s = is_cut ? segment_of(shape, m) : *shape;
-    const struct rcx_algo *algo = is_cut ? rcx_price_cheapest(&s, needed)
-                                         : rcx_price_cheapest_cut(&s, needed);
+    const struct rcx_algo *algo = is_cut
+                                      ? rcx_price_cheapest(&s, needed, tie)
+                                      : rcx_price_cheapest_cut(&s, needed, tie);
 
     adopt(m, algo, &s);
     if (!is_cut && s.segments > 1) {
@@ -267,7 +269,8 @@ static void adopt_cheapest(struct rcx_method *m, const struct rcx_shape *shape,
 /* Set m from rule. Its segment length and window apply even if its algorithm
  * does not suit; m->algo stays NULL then. */
 static void obey(struct rcx_method *m, const struct rcx_rule *rule,
-                 const struct rcx_shape *shape, rcx_order_t needed)
+                 const struct rcx_shape *shape, rcx_order_t needed,
+                 struct rcx_tie *tie)
 {
     const struct rcx_method_spec *spec = &rule->spec;
     struct rcx_shape s;
@@ -277,7 +280,7 @@ static void obey(struct rcx_method *m, const struct rcx_rule *rule,
                      : segment_elements(spec->segment_bytes, shape);
     m->window = spec->window ? spec->window : WINDOW_USUAL;
     if (!spec->algo) {
-        adopt_cheapest(m, shape, needed, spec->segment_bytes != SIZE_MAX);
+        adopt_cheapest(m, shape, needed, spec->segment_bytes != SIZE_MAX, tie);
         return;
     }
     s = segment_of(shape, m);
@@ -299,22 +302,54 @@ void rcx_method_apply(const struct rcx_method *m, struct rcx_shape *s)
     }
 }
 
+/* As rcx_method_by_rule(). If a price chooses, *tie has the algorithms that are
+ * as cheap as that of m, else none. */
+static const struct rcx_rule *find_by_rule(const struct rcx_shape *shape,
+                                           rcx_order_t needed,
+                                           const struct rcx_tuning *tuning,
+                                           struct rcx_method *m,
+                                           struct rcx_tie *tie)
+{
+    const struct rcx_rule *rule = NULL;
+
+    *m = (struct rcx_method){.window = WINDOW_USUAL};
+    tie->count = 0;
+    do {
+        rule = rcx_tuning_next(tuning, shape, rule);
+        if (rule)
+            obey(m, rule, shape, needed, tie);
+        else
+            adopt_cheapest(m, shape, needed, m->segment > 0, tie);
+    } while (rule && !m->algo);
+    return rule;
+}
+
 const struct rcx_rule *rcx_method_by_rule(const struct rcx_shape *shape,
                                           rcx_order_t needed,
                                           const struct rcx_tuning *tuning,
                                           struct rcx_method *m)
 {
-    const struct rcx_rule *rule = NULL;
+    struct rcx_tie tie;
 
-    *m = (struct rcx_method){.window = WINDOW_USUAL};
-    do {
-        rule = rcx_tuning_next(tuning, shape, rule);
-        if (rule)
-            obey(m, rule, shape, needed);
-        else
-            adopt_cheapest(m, shape, needed, m->segment > 0);
-    } while (rule && !m->algo);
-    return rule;
+    return find_by_rule(shape, needed, tuning, m, &tie);
+}
+
+/* Give m the algorithm that a tie goes to. No tie costs nothing. */
+static rcx_status_t settle_tie(struct rcx_method *m, const struct rcx_tie *tie,
+                               struct rcx_builder *b)
+{
+    const struct rcx_tie_member *member;
+    rcx_status_t status;
+
+    if (tie->count < 2)
+        return RCX_OK;
+    status = rcx_tie_break(tie, b, &member);
+    if (status != RCX_OK)
+        return status;
+    m->algo = member->algo;
+    m->nodes = member->nodes;
+    memcpy(m->params, member->params, sizeof m->params);
+    return RCX_OK;
 }
 
 /* Log why the prescribed algorithm does not suit the call. */
@@ -356,14 +391,16 @@ rcx_status_t rcx_method_choose(const struct rcx_shape *shape,
                                rcx_order_t needed,
                                const struct rcx_method_spec *spec,
                                const struct rcx_tuning *tuning,
-                               const struct rcx_log *log,
+                               struct rcx_builder *b,
                                struct rcx_method *method_p)
 {
     struct rcx_shape s = *shape;
     struct rcx_method m;
+    struct rcx_tie tie;
+    rcx_status_t status = RCX_OK;
     bool suited = true;
 
-    rcx_method_by_rule(shape, needed, tuning, &m);
+    find_by_rule(shape, needed, tuning, &m, &tie);
     if (spec->algo) {
         s = settle(shape, spec);
         suited = suits(spec->algo, &s, needed);
@@ -371,12 +408,16 @@ rcx_status_t rcx_method_choose(const struct rcx_shape *shape,
     if (suited)
         grant(&m, spec, &s);
     else if (!spec->preferred) /* a preference is ignored if it does not suit */
-        return refuse(spec->algo, &s, needed, log);
+        return refuse(spec->algo, &s, needed, b->log);
     if (!m.algo)
-        return rcx_fail(log, RCX_ERR_UNSUPPORTED,
+        return rcx_fail(b->log, RCX_ERR_UNSUPPORTED,
                         "no algorithm of %s keeps the order that this op "
                         "needs",
                         rcx_coll_name(shape->coll));
+    if (!spec->algo || !suited)
+        status = settle_tie(&m, &tie, b);
+    if (status != RCX_OK)
+        return status;
     if (m.segment >= shape->count || rcx_colls[shape->coll].is_local)
         m.segment = 0;
     *method_p = m;

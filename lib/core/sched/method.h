@@ -60,7 +60,8 @@ void rcx_method_print(const struct rcx_method *m, size_t elem_bytes, char *text,
 /*
  * Choose a method by rules: by the first rule whose conditions the call meets
  * and whose algorithm suits it. Returns the rule. NULL: there is none, and *m
- * has the cheapest algorithm. m->algo NULL: no algorithm keeps the order level.
+ * has the cheapest algorithm; of several, the first. m->algo NULL: no algorithm
+ * keeps the order level.
  */
 struct rcx_rule;
 struct rcx_tuning;
@@ -73,16 +74,19 @@ const struct rcx_rule *rcx_method_by_rule(const struct rcx_shape *shape,
 void rcx_method_apply(const struct rcx_method *m, struct rcx_shape *s);
 
 /*
- * Choose the method of a call that needs an order level. Errors are logged.
+ * Choose the method of a call that needs an order level. Of several algorithms
+ * with the lowest price it is the one that takes least scratch; see tie.h.
+ * Their schedules are built with b, whose log also gets errors.
  * RCX_ERR_UNSUPPORTED: the prescribed algorithm does not suit the call, or no
- * algorithm keeps the order level. All ranks choose the same method, since they
- * have equal specs, rules, and shapes apart from the rank.
+ * algorithm keeps the order level. RCX_ERR_NOMEM: no memory to break a tie. All
+ * ranks choose the same method, since they have equal specs, rules, and shapes
+ * apart from the rank.
  */
 rcx_status_t rcx_method_choose(const struct rcx_shape *shape,
                                rcx_order_t needed,
                                const struct rcx_method_spec *spec,
                                const struct rcx_tuning *tuning,
-                               const struct rcx_log *log,
+                               struct rcx_builder *b,
                                struct rcx_method *method_p);
 
 #endif

@@ -123,7 +123,7 @@ struct rcx_phase rcx_phase_cheapest(enum rcx_coll coll, rcx_order_t needed,
                                     size_t count, struct rcx_scope scope)
 {
     struct rcx_shape s = shape_in(outer, scope, coll, size, count);
-    struct rcx_phase best = {.algo = rcx_price_cheapest(&s, needed),
+    struct rcx_phase best = {.algo = rcx_price_cheapest(&s, needed, NULL),
                              .scope = scope};
 
     best.scope.nodes = s.nodes; /* those that the algorithm divides by */

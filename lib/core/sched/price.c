@@ -75,12 +75,15 @@ double rcx_price_of(const struct rcx_algo *algo, struct rcx_shape *s,
 
 /* As rcx_price_cheapest(); *least_p is its price, or INFINITY. */
 static const struct rcx_algo *find_cheapest(struct rcx_shape *s,
-                                            rcx_order_t needed, double *least_p)
+                                            rcx_order_t needed, double *least_p,
+                                            struct rcx_tie *tie)
 {
     const struct rcx_algo *best = NULL;
     struct rcx_shape cheapest = *s;
     double least = INFINITY;
 
+    if (tie)
+        rcx_tie_begin(tie, s);
     for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++) {
         struct rcx_shape as_it = *s;
         double seconds;
@@ -88,6 +91,8 @@ static const struct rcx_algo *find_cheapest(struct rcx_shape *s,
         if ((*a)->coll != s->coll)
             continue;
         seconds = rcx_price_of(*a, &as_it, needed);
+        if (tie)
+            rcx_tie_offer(tie, *a, &as_it, seconds);
         if (seconds >= least)
             continue;
         least = seconds;
@@ -99,12 +104,12 @@ static const struct rcx_algo *find_cheapest(struct rcx_shape *s,
     return best;
 }
 
-const struct rcx_algo *rcx_price_cheapest(struct rcx_shape *s,
-                                          rcx_order_t needed)
+const struct rcx_algo *
+rcx_price_cheapest(struct rcx_shape *s, rcx_order_t needed, struct rcx_tie *tie)
 {
     double least;
 
-    return find_cheapest(s, needed, &least);
+    return find_cheapest(s, needed, &least, tie);
 }
 
 /* ---- Segments ------------------------------------------------------------ */
@@ -132,11 +137,12 @@ struct rcx_shape rcx_price_segment(const struct rcx_shape *shape,
 }
 
 const struct rcx_algo *rcx_price_cheapest_cut(struct rcx_shape *s,
-                                              rcx_order_t needed)
+                                              rcx_order_t needed,
+                                              struct rcx_tie *tie)
 {
     const struct rcx_shape whole = *s;
     double least, seconds;
-    const struct rcx_algo *best = find_cheapest(s, needed, &least);
+    const struct rcx_algo *best = find_cheapest(s, needed, &least, tie);
     const bool is_cut = !whole.uncut && rcx_nodes_linked(whole.nodes) &&
                         !rcx_colls[whole.coll].is_local && !whole.displs &&
                         whole.elem_bytes > 0;
@@ -145,16 +151,18 @@ const struct rcx_algo *rcx_price_cheapest_cut(struct rcx_shape *s,
         const size_t segment = cuts[i].bytes / whole.elem_bytes;
         struct rcx_shape cut;
         const struct rcx_algo *algo;
+        struct rcx_tie of_cut;
 
         if (segment == 0 || 2 * segment > whole.count)
             continue;
         cut = rcx_price_segment(&whole, segment, cuts[i].window);
-        algo = find_cheapest(&cut, needed, &seconds);
+        algo = find_cheapest(&cut, needed, &seconds, &of_cut);
         if (seconds >= (s->segments > 1 ? 1 : worth) * least)
             continue;
         least = seconds;
         best = algo;
         *s = cut;
+        *tie = of_cut;
     }
     return best;
 }

@@ -5,6 +5,7 @@
 #define RCX_CORE_SCHED_PRICE_H
 
 #include "core/sched/params.h"
+#include "core/sched/tie.h"
 
 /* Whether algo has no price for s: it depends on nodes, and those of s are
  * cores. Its benefit is that ranks of a core take fewer turns, which no formula
@@ -26,18 +27,24 @@ double rcx_price_by_level(const struct rcx_algo *algo, struct rcx_shape *s,
 double rcx_price_of(const struct rcx_algo *algo, struct rcx_shape *s,
                     rcx_order_t needed);
 
-/* Return the cheapest algorithm that fits s and keeps the order level; store
- * its parameters and its map in s. NULL: there is none. */
+/*
+ * Return the cheapest algorithm that fits s and keeps the order level; store
+ * its parameters and its map in s. NULL: there is none. Among equals it is the
+ * first of the table, and *tie gets all of them; tie NULL: they are not wanted.
+ */
 const struct rcx_algo *rcx_price_cheapest(struct rcx_shape *s,
-                                          rcx_order_t needed);
+                                          rcx_order_t needed,
+                                          struct rcx_tie *tie);
 
 /*
  * Return the cheapest algorithm, with segments if these make it cheaper, on
  * several nodes only; store its parameters, its map, and the shape of a
- * segment in s. NULL: there is none.
+ * segment in s. NULL: there is none. *tie gets the algorithms that have its
+ * price with the same segments.
  */
 const struct rcx_algo *rcx_price_cheapest_cut(struct rcx_shape *s,
-                                              rcx_order_t needed);
+                                              rcx_order_t needed,
+                                              struct rcx_tie *tie);
 
 /* The shape of a segment of so many elements, 0: none, by which a method is
  * priced. If there are blocks, a segment has a part of each. */

@@ -447,7 +447,7 @@ static bool works_at_once(const struct rcx_comm *comm,
 static rcx_status_t choose(const struct rcx_comm *comm, struct rcx_program *e,
                            struct rcx_shape *shape)
 {
-    const struct rcx_context *context = comm->context;
+    struct rcx_context *context = comm->context;
     const uint64_t window = rcx_tag_sequence_window(&context->layout) / 2;
     const struct rcx_method_spec forced = forced_of(comm->config, &e->call);
     const rcx_order_t needed =
@@ -457,7 +457,7 @@ static rcx_status_t choose(const struct rcx_comm *comm, struct rcx_program *e,
     if (keeps_bits(e, shape, needed))
         shape->machine = &context->machine;
     status = rcx_method_choose(shape, needed, &forced, &context->config.tuning,
-                               &context->log, &e->method);
+                               &context->builder, &e->method);
     if (status != RCX_OK)
         return status;
     if (!rcx_call_is_users(&e->call)) /* a stage has one sequence number */

@@ -190,8 +190,9 @@ static void describe_root(struct rcx_socket_job *job)
     } else if (root->by == RCX_SOCKET_BY_FILE) {
         snprintf(job->where, sizeof job->where, "file:%.200s", root->path);
     } else {
-        snprintf(job->where, sizeof job->where, "%.200s:%u", root->host,
-                 (unsigned)root->ports[0]);
+        snprintf(job->where, sizeof job->where,
+                 strchr(root->host, ':') ? "[%.200s]:%u" : "%.200s:%u",
+                 root->host, (unsigned)root->ports[0]);
     }
 }
 

@@ -20,6 +20,7 @@
 #include "attempt.h"
 #include "leave_last.h"
 #include "lines.h"
+#include "loopback.h"
 
 enum { MOST_RANKS = 9 };
 
@@ -430,10 +431,22 @@ static const char *const tcp_and_peer[] = {
 static const char *const *const networks[] = {NULL, tcp, peer, tcp_and_peer};
 enum { NETWORKS = sizeof networks / sizeof *networks };
 
+/* UCX's TCP over lo needs an address of IPv4. */
+static bool has_network(const char *const *environment)
+{
+    if ((environment != tcp && environment != tcp_and_peer) ||
+        has_ipv4_loopback())
+        return true;
+    print_message("# skipped: TCP: lo has no address 127.0.0.1\n");
+    return false;
+}
+
 /* Run body over every network that UCX has here, with every kind of barrier. */
 static void run_all(int size, int (*body)(struct host *h))
 {
     for (int network = 0; network < NETWORKS; network++) {
+        if (!has_network(networks[network]))
+            continue;
         for (int i = 0; i < BARRIERS; i++) {
             struct team team = {.size = size,
                                 .body = body,
@@ -464,7 +477,8 @@ static void a_rank_that_dies_does_not_delay_finalize(void **state)
 
         run_team(&team);
         team.environment = tcp;
-        run_team(&team);
+        if (has_network(tcp))
+            run_team(&team);
     }
 }
 
@@ -528,7 +542,7 @@ static void a_host_name_that_ucx_has_no_room_for_is_refused(void **state)
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_true(WIFEXITED(status));
         if (WEXITSTATUS(status) == SKIPS)
-            skip();
+            skip_because("this process may not change its host name");
         assert_int_equal(WEXITSTATUS(status), cases[i].code);
     }
 }

@@ -17,6 +17,7 @@
 
 #include "bootstrap_side.h"
 #include "core/base/clock.h"
+#include "loopback.h"
 #include "test.h"
 
 enum { RANKS_MAX = 64, GATES = 4, KILLED = 1000, PATIENCE_S = 30 };
@@ -49,7 +50,7 @@ struct start {
     int rank;
     int size;
     int64_t timeout_ns;
-    const char *address;         /* for the id; NULL: 127.0.0.1:0 */
+    const char *address;         /* for the id; NULL: loopback's */
     void (*spoil)(rcx_id_t *id); /* NULL: not */
     bool by_environment;
     bool warns; /* a warning of the start is due at once */
@@ -107,7 +108,7 @@ static inline void run_rank(struct ranks *ranks, int i,
     if (!start->by_environment) {
         if (start->rank == 0 && !atomic_load(&ranks->is_made)) {
             if (rcx_boot_make_id(start->address ? start->address
-                                                : "127.0.0.1:0",
+                                                : LOOPBACK_ANY_PORT,
                                  &side.log, &ranks->id) != RCX_OK)
                 _exit(1);
             atomic_store(&ranks->is_made, 1);

@@ -83,8 +83,13 @@ static void a_process_with_another_secret_does_not_get_in(void **state)
 {
     struct ranks *ranks = ranks_new();
     struct start starts[3];
+    char words[128];
 
     (void)state;
+    snprintf(words, sizeof words,
+             "rank 1 of 3 did not come within 2 s; rank 0 has refused a "
+             "process on %s, which has another secret",
+             LOOPBACK_IP);
     for (int i = 0; i < 3; i++) {
         starts[i] = brief;
         starts[i].rank = i;
@@ -93,9 +98,7 @@ static void a_process_with_another_secret_does_not_get_in(void **state)
     starts[1].spoil = change_secret;
     ranks_start(ranks, 3, starts, whole_life);
     ranks_end(ranks);
-    assert_told(ranks, 0, RCX_ERR_TIMEOUT,
-                "rank 1 of 3 did not come within 2 s; rank 0 has refused a "
-                "process on 127.0.0.1, which has another secret");
+    assert_told(ranks, 0, RCX_ERR_TIMEOUT, words);
     assert_told(ranks, 1, RCX_ERR_TIMEOUT, "has another secret");
     assert_null(strstr(ranks->outcomes[1].line, "has not started"));
     assert_told(ranks, 2, RCX_ERR_TIMEOUT, "rank 0 has refused a process");
@@ -379,13 +382,15 @@ a_rank_without_memory_leaves_nothing_and_ends_the_start(void **state)
 
 static void a_port_of_another_program_is_said_by_rank_0(void **state)
 {
-    const struct rcx_socket_addr any = {
-        .ip = {[10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1}};
-    const int fd = rcx_socket_listen(&any, 0);
+    struct rcx_socket_addr any = {.port = 0};
     char root[64];
+    int fd;
 
     (void)state;
-    snprintf(root, sizeof root, "127.0.0.1:%u", (unsigned)rcx_socket_port(fd));
+    assert_true(rcx_socket_ip_parse(LOOPBACK_IP, &any));
+    fd = rcx_socket_listen(&any, 0);
+    snprintf(root, sizeof root, "%s:%u", LOOPBACK_HOST,
+             (unsigned)rcx_socket_port(fd));
     run_with_root(root, "0", RCX_ERR_LAUNCH,
                   "Address already in use; does another job use it?");
     run_with_root(root, "1", RCX_ERR_TIMEOUT, "no answer");
@@ -419,17 +424,18 @@ a_name_service_that_is_silent_does_not_stop_the_deadline(void **state)
 
 static void a_file_that_does_not_come_or_is_another_jobs_is_said(void **state)
 {
-    char path[] = "/tmp/rcx-socket-file.XXXXXX", root[128];
+    char path[] = "/tmp/rcx-socket-file.XXXXXX", root[128], words[64];
     const int fd = mkstemp(path);
-    static const char other[] =
-        "rcx1:00000000000000000000000000000000:1.3.00000000:9:127.0.0.1\n";
 
     (void)state;
-    assert_true(write(fd, other, sizeof other - 1) > 0);
+    assert_true(dprintf(fd,
+                        "rcx1:00000000000000000000000000000000:1.3.00000000:9:"
+                        "%s\n",
+                        LOOPBACK_IP) > 0);
     close(fd);
     snprintf(root, sizeof root, "file:%s", path);
-    run_with_root(root, "1", RCX_ERR_TIMEOUT,
-                  "127.0.0.1:9: Connection refused");
+    snprintf(words, sizeof words, "%s:9: Connection refused", LOOPBACK_HOST);
+    run_with_root(root, "1", RCX_ERR_TIMEOUT, words);
     snprintf(root, sizeof root, "file:%s?%032d", path, 1);
     run_with_root(root, "1", RCX_ERR_TIMEOUT, "the file is of another job");
     assert_int_equal(0, chmod(path, 0666));
@@ -456,8 +462,8 @@ static void only_the_maker_of_an_id_is_its_rank_0(void **state)
 
     (void)state;
     side_init(&side, NULL);
-    assert_int_equal(RCX_OK,
-                     rcx_boot_make_id("127.0.0.1:0", &side.log, &ranks->id));
+    assert_int_equal(
+        RCX_OK, rcx_boot_make_id(LOOPBACK_ANY_PORT, &side.log, &ranks->id));
     atomic_store(&ranks->is_made, 1);
     start.size = 2;
     ranks_start(ranks, 1, &start, whole_life);

@@ -5,6 +5,7 @@
  * of its handshake.
  */
 #include "bootstrap_side.h"
+#include "loopback.h"
 #include "test.h"
 
 #include <stdlib.h>
@@ -196,7 +197,7 @@ static void a_foreign_descriptor_is_not_taken_for_the_listener(void **state)
 
     (void)state;
     rcx_log_init(&log);
-    assert_int_equal(RCX_OK, rcx_boot_make_id("127.0.0.1:0", &log, &id));
+    assert_int_equal(RCX_OK, rcx_boot_make_id(LOOPBACK_ANY_PORT, &log, &id));
     assert_true(rcx_socket_root_parse(id.text, &root));
     assert_int_equal(root.fd, rcx_socket_own_listener(&root));
     root.mark++;

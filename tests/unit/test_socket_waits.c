@@ -26,13 +26,15 @@ static void warn_with_root(const char *root, const char *rank,
 
 static void a_start_that_waits_says_what_for(void **state)
 {
-    const struct rcx_socket_addr any = {
-        .ip = {[10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1}};
+    struct rcx_socket_addr any = {.port = 0};
     char root[64], words[128];
-    int fd = rcx_socket_listen(&any, 0);
+    int fd;
 
     (void)state;
-    snprintf(root, sizeof root, "127.0.0.1:%u", (unsigned)rcx_socket_port(fd));
+    assert_true(rcx_socket_ip_parse(LOOPBACK_IP, &any));
+    fd = rcx_socket_listen(&any, 0);
+    snprintf(root, sizeof root, "%s:%u", LOOPBACK_HOST,
+             (unsigned)rcx_socket_port(fd));
     snprintf(words, sizeof words, "rank 0 cannot listen at %s: Address ", root);
     warn_with_root(root, "0", words);
     snprintf(words, sizeof words, "rank 0 at %s is not reached: ", root);

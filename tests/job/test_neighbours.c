@@ -211,7 +211,7 @@ static void a_receive_from_any_rank_opens_channels_to_its_node(void **state)
 
     (void)state;
     if (!transport_of(0)->lane.segment)
-        skip();
+        skip_because("no shared memory of System V here");
     receive_from_any(&received, &got);
     assert_int_equal(ranks[0].lookups_far, 0);
     assert_in_range(ranks[0].lookups_near, 1, NODE);
@@ -234,7 +234,7 @@ static void progress_polls_only_channels_of_its_node(void **state)
 
     (void)state;
     if (!transport_of(0)->lane.segment)
-        skip();
+        skip_because("no shared memory of System V here");
     receive_from_any(&received, &got);
     assert_in_range(transport_of(0)->lane.neighbour_count, 1, NODE);
     for (int i = 0; i < TURNS; i++)
@@ -252,7 +252,7 @@ static void a_control_message_sets_the_doorbell(void **state)
 
     (void)state;
     if (!transport_of(0)->lane.segment)
-        skip();
+        skip_because("no shared memory of System V here");
     assert_non_null(t->doorbell);
     send_one();
     progress_all();
@@ -285,7 +285,7 @@ control_messages_are_read_before_a_rank_is_declared_failed(void **state)
 
     (void)state;
     if (!transport_of(0)->lane.segment)
-        skip();
+        skip_because("no shared memory of System V here");
     send_one();
     notify(1);
     await_ctrl_msg(); /* UCX is connected then, and sends at once */
@@ -356,7 +356,7 @@ static void memory_is_held_while_ucx_unpacks_its_key(void **state)
 
     (void)state;
     if (id < 0)
-        skip();
+        skip_because("no shared memory of System V here");
     before = attached(id);
     assert_true(before > 0);
     watched_segment = id;

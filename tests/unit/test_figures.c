@@ -126,7 +126,7 @@ static void without_a_thread_figures_are_the_usual_ones(void **state)
 {
     (void)state;
     if (!has_cores())
-        skip();
+        skip_because("one core");
     fault.no_thread = true;
     assert_usual(RCX_FIGURES_NO_THREAD, "no thread");
     assert_int_equal(fault.joins, 0);
@@ -136,7 +136,7 @@ static void without_memory_figures_are_the_usual_ones(void **state)
 {
     (void)state;
     if (!has_cores())
-        skip();
+        skip_because("one core");
     fault.no_memory = true;
     assert_usual(RCX_FIGURES_NO_MEMORY, "no memory");
 }

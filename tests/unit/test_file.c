@@ -182,7 +182,7 @@ static void a_file_of_another_user_in_a_sticky_folder_is_named(void **state)
 
     (void)state;
     if (geteuid() != 0)
-        skip(); /* only root can be another user */
+        skip_because("only root can be another user");
     pid = fork();
     if (pid == 0)
         _exit(meet_files_of_root());

@@ -207,7 +207,7 @@ static void another_user_at_the_name_is_ignored(void **state)
 {
     (void)state;
     if (geteuid() != 0)
-        skip(); /* only root can be another user */
+        skip_because("only root can be another user");
     assert_ignored(take_open_as_stranger);
     assert_ignored(take_full_as_stranger);
 }

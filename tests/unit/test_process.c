@@ -71,7 +71,7 @@ static void own_memory_is_there_until_it_is_unmapped(void **state)
 
     (void)state;
     if (!rcx_cma_works())
-        skip();
+        skip_because("a process may not read its own memory by number");
     assert_true(page != MAP_FAILED);
     assert_true(rcx_process_is_there(&p));
     munmap(page, 4096);
@@ -173,7 +173,7 @@ static void another_process_of_the_same_id_is_not_taken_for_it(void **state)
     other = start_child_with_id(pid);
     if (!other) { /* needs privileges */
         rcx_process_close(&p);
-        skip();
+        skip_because("a process number cannot be chosen without privileges");
     }
     assert_false(rcx_process_is_there(&p));
     end_child(other);

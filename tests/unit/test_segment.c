@@ -107,7 +107,7 @@ static void a_segment_that_does_not_exist_is_not_attached(void **state)
     }
     close(ready[1]);
     if (read(ready[0], &address, sizeof address) != sizeof address)
-        skip(); /* an IPC namespace needs privileges */
+        skip_because("an IPC namespace needs privileges");
     assert_false(rcx_segment_get(pid, address, &held));
     assert_null(held);
     close(ready[0]);

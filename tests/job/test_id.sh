@@ -8,6 +8,10 @@
 # shellcheck source=tests/job/ranks.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/ranks.sh" "RCXRUN ID_MAIN TORCH_PYTHON [full]" "$@"
 python=$3
+has_ipv4_loopback || {
+    echo "1..0 # SKIP no interface has the address 127.0.0.1"
+    exit 0
+}
 here=$(dirname -- "$(realpath "${BASH_SOURCE[0]}")")
 
 # The launcher that runs this test must not affect it.
@@ -49,7 +53,7 @@ good() {
     for code in "${codes[@]}"; do
         [ "$code" -eq 0 ] || return 1
     done
-    [ ! -s "$err" ] && [ "$(grep -cx '[0-9]* ranks' "$out")" -eq "${1:-1}" ]
+    is_silent && [ "$(grep -cx '[0-9]* ranks' "$out")" -eq "${1:-1}" ]
 }
 says() { [ "$(grep -c -- "$2" "$err")" -eq "$1" ]; } # COUNT PATTERN
 
@@ -82,7 +86,7 @@ ranks 3 env RCX_ROOT=127.0.0.1:"$port" RCX_SOCKET_IFNAME=lo "$main" sum
 good
 ok $? "an interface may be named"
 ranks 2 env RCX_ROOT=127.0.0.1:"$port" RCX_TIMEOUT=30s "$main" threads 3
-[ "${codes[*]}" = "0 0" ] && [ ! -s "$err" ]
+[ "${codes[*]}" = "0 0" ] && is_silent
 ok $? "contexts of several threads are told apart by their names"
 
 # --- by an id ---
@@ -129,7 +133,7 @@ launched "Open MPI's launcher" mpirun.openmpi --allow-run-as-root --map-by :over
 launched "Hydra, of MPICH, has no PMIx" mpiexec.hydra -n 3
 RCX_ROOT=file:$scratch/root run 0 "$here/with_slurm" srun -N2 -n3 --mpi=none "$main" sum
 case $? in
-    0) grep -qx '3 ranks' "$out" && [ ! -s "$err" ]; ok $? "srun without PMIx" ;;
+    0) grep -qx '3 ranks' "$out" && is_silent; ok $? "srun without PMIx" ;;
     *) if says 1 skipped; then skip "no Slurm here" "srun without PMIx"; else ok 1 "srun without PMIx"; fi ;;
 esac
 size=

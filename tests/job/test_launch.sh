@@ -10,6 +10,7 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
 takes "JOB_MAIN [RCXRUN]" "$@"
 main=$(realpath "$1")
 rcxrun=${2:+$(realpath "$2")}
+has_server "$rcxrun" || rcxrun=
 
 within 60
 # The launcher that runs this test must not affect it.
@@ -29,7 +30,8 @@ says() {
 }
 
 lines() { [ "$(grep -c '^rcx error: ' "$err")" -eq "$1" ]; }
-says_nothing() { [ ! -s "$err" ]; }
+# PMIx may say that there is no address of IPv4.
+says_nothing() { ! grep -qv 'pmix_ifinit: unable to find network interfaces' "$err"; }
 alone() { grep -qx '0 of 1' "$out"; }
 
 # --- a launcher without a PMIx server ---

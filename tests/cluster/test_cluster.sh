@@ -21,7 +21,7 @@ within 60
 export NETWORK_REPORTS=1 # the network reports deaths before a deadline does
 all=(srun -Q -N3 --ntasks-per-node=2 --mpi=pmix)
 
-quiet() { [ ! -s "$out" ] && [ ! -s "$err" ]; }
+quiet() { [ ! -s "$out" ] && is_silent; }
 
 # clean SENTENCE COMMAND...: COMMAND succeeds and prints nothing; UCX would
 # print on stdout

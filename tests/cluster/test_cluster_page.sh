@@ -53,7 +53,7 @@ ok $? "Slurm: without PMIx the ranks meet by a file"
 export PATH=$scratch/bin:$PATH
 block 3 sh >start.sh
 printf 'n1\nn2\nn1\nn2\n' >hosts
-is_printed 'sh start.sh hosts ./allreduce' && run 0 sh start.sh hosts ./allreduce && sums "$out" && [ ! -s "$err" ]
+is_printed 'sh start.sh hosts ./allreduce' && run 0 sh start.sh hosts ./allreduce && sums "$out" && is_silent
 ok $? "ssh: start.sh sums over two nodes, of two ranks each"
 run 1 sh start.sh hosts ./none && [ "$(grep -c 'none: not found' "$err")" -eq 4 ]
 ok $? "ssh: start.sh fails if a rank does"

@@ -22,7 +22,7 @@ all=(srun -Q -N3 --ntasks-per-node=2 --mpi=none)
 # sums ROOT: two contexts one after the other have a sum, and print nothing else
 sums() {
     run 0 "${all[@]}" env RCX_ROOT="$1" "$main" sum 2 \
-        && [ "$(<"$out")" = "6 ranks" ] && [ ! -s "$err" ]
+        && [ "$(<"$out")" = "6 ranks" ] && is_silent
 }
 nodes_know() {
     run 0 "${all[@]}" env RCX_LOG=info RCX_ROOT="$1" "$main" sum && grep -q '6 ranks, 2 on this node; bootstrap socket' "$err"
@@ -43,7 +43,7 @@ nodes_know 10.77.1.1:5000 && chooses
 ok $? "by an id, UCX uses the device that reaches the other nodes, and rank 0 logs it"
 run 0 srun -Q -N3 --ntasks-per-node=2 --mpi=pmix env RCX_LOG=info "$main" sum && chooses
 ok $? "under a PMIx server as well"
-run 0 srun -Q -N3 --ntasks-per-node=4 --mpi=pmix "$main" sum && [ ! -s "$err" ]
+run 0 srun -Q -N3 --ntasks-per-node=4 --mpi=pmix "$main" sum && is_silent
 ok $? "also with more ranks, whose records are one value per node"
 run 0 srun -Q -N1 --ntasks-per-node=2 --mpi=pmix env RCX_LOG=info "$main" sum && ! grep -q 'network devices' "$err"
 ok $? "on one node RCX leaves UCX's choice alone"
@@ -53,7 +53,7 @@ ok $? "and where the user has set UCX_NET_DEVICES"
 # have reached rank 0 by docker0.
 run 0 srun -Q -N3 --ntasks-per-node=4 --mpi=none sh -c \
     "[ \$(hostname) = n1 ] || sleep 1; exec env RCX_ROOT=file:$scratch/root $main sum" \
-    && [ "$(<"$out")" = "12 ranks" ] && [ ! -s "$err" ]
+    && [ "$(<"$out")" = "12 ranks" ] && is_silent
 ok $? "a parent on rank 0's node is found by other nodes"
 export RCX_SOCKET_IFNAME=eth0
 sums "file:$scratch/root"

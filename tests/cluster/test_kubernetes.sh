@@ -37,7 +37,7 @@ pod='mount --bind "$0/hosts" /etc/hosts; JOB_COMPLETION_INDEX=$SLURM_NODEID
 export JOB_COMPLETION_INDEX; unset "${!SLURM_@}" "${!PMI_@}" "${!PMIX_@}"; exec "${@}"'
 within 60
 run 0 srun -Q -N"$size" --ntasks-per-node=1 --mpi=none unshare --mount bash -c "$pod" "$scratch" env "${variables[@]}" "$program" \
-    && [ "$(<"$out")" = "1 + ... + 3 = 6" ] && [ ! -s "$err" ]
+    && [ "$(<"$out")" = "1 + ... + 3 = 6" ] && is_silent
 ok $? "a job with its names and variables sums over three networks, though the name of rank 0 comes last"
 
 run 0 "$2" "$here/kubernetes.py" "$3" pod

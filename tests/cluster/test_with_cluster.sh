@@ -58,7 +58,7 @@ done
 
 # shellcheck disable=SC2016 # the head's shell expands it
 run 7 cluster 1 1gbit sh -c 'echo "$(hostname) $0"; exit 7' said \
-    && [ "$(cat "$out")" = "head said" ] && [ ! -s "$err" ] && nothing_left
+    && [ "$(cat "$out")" = "head said" ] && is_silent && nothing_left
 ok $? "the command runs on the head, and its status is passed on"
 
 run 0 cluster 2 50mbit sh -c 'tc qdisc show; srun -Q -N2 tc qdisc show dev eth0' \

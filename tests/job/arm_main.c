@@ -70,7 +70,7 @@ int main(void)
     int fd = -1;
 
     rank_require(rank_open(&params), "rcx_init");
-    alarm(GUARD_SECONDS);
+    alarm((unsigned)(rank_limit_ns(GUARD_SECONDS * SECOND_NS) / SECOND_NS));
     rank_require(rcx_get_fd(me.context, &fd), "rcx_get_fd");
     rank_require(rcx_comm_dup(me.world, &comm), "rcx_comm_dup");
     if (pthread_create(&thread, NULL, take_events, NULL) != 0)

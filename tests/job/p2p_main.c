@@ -440,7 +440,7 @@ static void survive(const char *how)
     rank_expect(wait_for_victim(strcmp(how, "cold") == 0), expected,
                 "a message");
     took = rank_time_here() - start;
-    if (took > (has_no_deadline(how) ? 10 : 2) * SECOND_NS)
+    if (took > rank_limit_ns((has_no_deadline(how) ? 10 : 2) * SECOND_NS))
         rank_fail("the error took %.3f s", (double)took / 1e9);
     rank_require(rcx_comm_error(me.world, &info), "rcx_comm_error");
     if (info.status != expected || info.rank_count != 1 ||

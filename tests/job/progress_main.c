@@ -259,7 +259,7 @@ static void open_loop(void)
     rank_require(rcx_get_fd(me.context, &fd), "rcx_get_fd");
     watch(fd);
     watch(wakeup_fd);
-    alarm(GUARD_SECONDS);
+    alarm((unsigned)(rank_limit_ns(GUARD_SECONDS * SECOND_NS) / SECOND_NS));
 }
 
 /* The sequence that rcx.h requires before each sleep. If rcx_progress() has
@@ -385,7 +385,7 @@ static void await_error(rcx_comm_t *comm, rcx_status_t expected)
     while (completed == 0)
         sleep_once(0);
     rank_expect(status, expected, "what ended the operation");
-    if (rank_now_ns() - start_ns > ABORT_MS * MS_NS + SECOND_NS)
+    if (rank_now_ns() - start_ns > ABORT_MS * MS_NS + rank_limit_ns(SECOND_NS))
         rank_fail("it ended after %.3f s",
                   (double)(rank_now_ns() - start_ns) / 1e9);
     rank_require(rcx_request_free(&request), "rcx_request_free");

@@ -13,6 +13,7 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -184,6 +185,13 @@ int64_t rank_lost_ns(void)
 int64_t rank_time_here(void)
 {
     return rank_now_ns() - lost_ns;
+}
+
+int64_t rank_limit_ns(int64_t ns)
+{
+    const char *slow = getenv("TEST_SLOW");
+
+    return slow ? ns * atoi(slow) : ns;
 }
 
 int rank_entries(const char *folder)

@@ -58,6 +58,10 @@ void rank_watch_machine(void);
 int64_t rank_lost_ns(void);
 int64_t rank_time_here(void); /* rank_now_ns() without it */
 
+/* The limit of what takes at most ns on a free core: as many times longer as
+ * processes of this machine took when the test began (tap.sh). */
+int64_t rank_limit_ns(int64_t ns);
+
 /* What this process has: entries of a folder of /proc/self, and pages of
  * memory. */
 int rank_entries(const char *folder);

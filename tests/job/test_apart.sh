@@ -28,7 +28,7 @@ try() {
     shift 2
     : >"$scratch/host"
     run 0 env "$@" "$rcxrun" -n "$ranks" "${each[@]}" "$main" "$scratch/host" \
-        "$calls" "$largest" "${how[@]}" && [ ! -s "$err" ]
+        "$calls" "$largest" "${how[@]}" && is_silent
     ok $? "$ranks ranks, $sentence"
 }
 

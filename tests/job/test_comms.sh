@@ -13,7 +13,7 @@ try() {
     local -r sentence=$1 n=$2
     local options rest
     split_options "${@:3}"
-    run 0 "$rcxrun" -n "$n" "${options[@]}" "$main" "${rest[@]}" && [ ! -s "$err" ]
+    run 0 "$rcxrun" -n "$n" "${options[@]}" "$main" "${rest[@]}" && is_silent
     ok $? "$sentence"
 }
 

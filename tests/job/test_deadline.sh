@@ -17,7 +17,7 @@ try() {
 
 # expect NAME SENTENCE
 expect() {
-    end "$1" 0 && [ ! -s "$err" ]
+    end "$1" 0 && is_silent
     ok $? "$2"
 }
 
@@ -26,7 +26,7 @@ try leave "${sleepy[@]}" leave
 try idle "${sleepy[@]}" idle
 try long "${sleepy[@]}" -x RCX_TIMEOUT=1h long
 try zero "${sleepy[@]}" -x RCX_TIMEOUT=0 long
-try short "${sleepy[@]}" -x RCX_TIMEOUT=4s short
+try short "${sleepy[@]}" -x RCX_TIMEOUT=$((4 * slow))s short
 expect init "rcx_init ends in time, and names the missing rank"
 expect leave "rcx_finalize ends in time, and names the missing rank"
 expect idle "time before a call is not the call's"

@@ -39,7 +39,7 @@ for what in none all run_on leave_first; do
     begin $what "$rcxrun" -n 3 "$main" $what
 done
 expect() {
-    end "$1" 0 && [ ! -s "$err" ]
+    end "$1" 0 && is_silent
     ok $? "$2"
 }
 expect none "nothing is printed where no rank calls rcx_init"

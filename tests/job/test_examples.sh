@@ -11,7 +11,7 @@ rcxrun=$(realpath "$1")
 pipeline=$(realpath "$2")
 
 # prints LINE: the output is LINE, and nothing else
-prints() { [ "$(cat "$out")" = "$1" ] && [ ! -s "$err" ]; }
+prints() { [ "$(cat "$out")" = "$1" ] && is_silent; }
 
 bad=0
 for n in 1 2 3 4; do

@@ -12,24 +12,24 @@ need=8
 begin skew "$rcxrun" -n 4 -x RCX_WAIT=block "$main" skew 5
 
 for ((i = 1; i <= $3; i++)); do
-    run 0 "$rcxrun" -n 4 "$main" once && [ ! -s "$err" ] || break
+    run 0 "$rcxrun" -n 4 "$main" once && is_silent || break
 done
 [ $i -gt "$3" ]
 ok $? "4 ranks initialize and finalize $3 times"
 
-run 0 "$rcxrun" -n 4 "$main" live && [ ! -s "$err" ]
+run 0 "$rcxrun" -n 4 "$main" live && is_silent
 ok $? "a context with live objects is not finalized, and stays usable"
 
 run 0 "$rcxrun" -n 1 "$main" twice &&
     [ "$(cat "$err")" = 'rcx error: rcx_finalize: context_p=NULL' ]
 ok $? "to finalize again does nothing, and a missing pointer is an error"
 
-run 0 "$rcxrun" -n 4 "$main" failed && [ ! -s "$err" ]
+run 0 "$rcxrun" -n 4 "$main" failed && is_silent
 ok $? "after a failure of the world rcx_finalize succeeds"
 
 # These jobs mostly sleep, so they run at the same time.
 succeeds() {
-    end "$1" 0 && [ ! -s "$err" ] && [ ! -s "$out" ]
+    end "$1" 0 && is_silent && [ ! -s "$out" ]
 }
 for mode in "" "-x RCX_ERR_MODE=peer" "-x UCX_TLS=tcp,self" \
     "-x UCX_TLS=tcp,self -x RCX_ERR_MODE=peer"; do
@@ -59,7 +59,7 @@ for us in 1 300 1000 3000; do
     ok $? "a rank that dies $us us after it entered rcx_finalize delays no other"
 done
 
-end skew 0 && [ ! -s "$err" ]
+end skew 0 && is_silent
 ok $? "a rank may finalize 5 s after the others"
 
 end_tests

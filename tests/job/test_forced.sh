@@ -20,7 +20,7 @@ names() {
 job() {
     local nodes=1
     [[ "${*:2}" != *@(hierarchical|multi_object)* ]] || nodes=2
-    run 0 env "${@:2}" "$rcxrun" -n "$1" --nodes $nodes "$main" quick && [ ! -s "$err" ]
+    run 0 env "${@:2}" "$rcxrun" -n "$1" --nodes $nodes "$main" quick && is_silent
     ok $? "n=$1 ${*:2}"
 }
 
@@ -59,7 +59,7 @@ done
 if [ ${#cpus[@]} -ge 2 ]; then
     for what in "RCX_LOG=error" "${by_cores[*]}" "RCX_ALLREDUCE=hierarchical:leaders=1,within=flat"; do
         # shellcheck disable=SC2086  # a list
-        run 0 taskset -c "${cpus[0]},${cpus[1]}" env $what "$rcxrun" -b -n 5 "$main" quick && [ ! -s "$err" ]
+        run 0 taskset -c "${cpus[0]},${cpus[1]}" env $what "$rcxrun" -b -n 5 "$main" quick && is_silent
         ok $? "n=5 on two cores $what"
     done
 fi

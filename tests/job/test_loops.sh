@@ -12,18 +12,18 @@ need=14
 
 for n in 2 3 5; do
     for what in test test_any progress consensus; do
-        run 0 "$rcxrun" -n $n "$main" $what 30000 && [ ! -s "$err" ]
+        run 0 "$rcxrun" -n $n "$main" $what 30000 && is_silent
         ok $? "$n ranks, 30,000 times: $what"
     done
 done
 for wait in yield block; do
     for what in test test_any progress consensus; do
-        run 0 "$rcxrun" -n 3 -x RCX_WAIT=$wait "$main" $what 30000 && [ ! -s "$err" ]
+        run 0 "$rcxrun" -n 3 -x RCX_WAIT=$wait "$main" $what 30000 && is_silent
         ok $? "3 ranks, RCX_WAIT=$wait, 30,000 times: $what"
     done
 done
 for n in 2 8; do
-    run 0 "$rcxrun" -n $n "$main" flood 30000 && [ ! -s "$err" ]
+    run 0 "$rcxrun" -n $n "$main" flood 30000 && is_silent
     ok $? "$n ranks, 30,000 rounds of short messages, tested"
 done
 

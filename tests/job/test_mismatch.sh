@@ -12,7 +12,7 @@ need=4
 try() {
     local -r sentence=$1 n=$2
     shift 2
-    run 0 "$rcxrun" -k -n "$n" "${@:1:$#-1}" "$main" "${!#}" && [ ! -s "$err" ]
+    run 0 "$rcxrun" -k -n "$n" "${@:1:$#-1}" "$main" "${!#}" && is_silent
     ok $? "$sentence"
 }
 
@@ -27,9 +27,9 @@ try "rendezvous or not, calls that do not match are found" 3 \
 try "calls that do not match are found by the deadline with RCX_CHECK=off" 3 \
     -x RCX_CHECK=off leave
 try "a communicator is not taken for one that had its number before" 3 reuse
-end every 0 && [ ! -s "$err" ]
+end every 0 && is_silent
 ok $? "a difference in any argument of any collective is found"
-end agree 0 && [ ! -s "$err" ]
+end agree 0 && is_silent
 ok $? "1000 calls that match are never taken for others, however late"
 
 end_tests

@@ -19,7 +19,7 @@ printf '%s auto\n' allreduce bcast >"$folder/rules"
 nodes=("$rcxrun" -n 4 --nodes 4 -x RCX_TUNING="$folder/rules")
 
 says() { grep -q -e "$1" "$err"; }
-says_nothing() { [ ! -s "$err" ]; }
+says_nothing() { is_silent; }
 prints() { grep -qx -e "$1" "$out"; }
 measured='^rcx info: \[0\] the network between ranks 0 and 1: far-alpha=[0-9.e+]*us,far-beta=[0-9.e+]*ns,far-tell=[0-9.e+]*us, measured in'
 

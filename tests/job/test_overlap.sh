@@ -12,7 +12,7 @@ within 100
 cores=$(nproc)
 
 for progress in call thread; do
-    run 0 "$rcxrun" -n 2 -x RCX_PROGRESS=$progress "$main" 100 && [ ! -s "$err" ]
+    run 0 "$rcxrun" -n 2 -x RCX_PROGRESS=$progress "$main" 100 && is_silent
     ok $? "RCX_PROGRESS=$progress: 10 MB beside 0.1 s of computation"
     read -r blocking wait longer <"$out"
     echo "# blocking $blocking ms, wait $wait ms, computation $longer ms longer, $cores cores"

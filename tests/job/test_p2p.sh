@@ -12,7 +12,7 @@ tcp=(-x UCX_TLS=tcp,self -x UCX_NET_DEVICES=lo)
 
 # good SENTENCE OPTION... HOW: the job succeeds and prints no error
 good() {
-    run 0 "$rcxrun" "${@:2:$#-2}" "$main" "${!#}" && [ ! -s "$err" ]
+    run 0 "$rcxrun" "${@:2:$#-2}" "$main" "${!#}" && is_silent
     ok $? "$1"
 }
 
@@ -48,7 +48,7 @@ for by in ucp auto; do
 done
 
 for n in 1 2 5; do
-    run 0 "$rcxrun" -n $n "$halo" && [ ! -s "$err" ] && grep -q "^$n ranks" "$out"
+    run 0 "$rcxrun" -n $n "$halo" && is_silent && grep -q "^$n ranks" "$out"
     ok $? "examples/halo.c agrees with one rank alone: $n ranks"
 done
 

@@ -44,7 +44,7 @@ END
 
 # --- the profile ---
 
-job 1 late 10 RCX_PROFILE=profile.json && [ ! -s "$err" ] && expect '
+job 1 late 10 RCX_PROFILE=profile.json && is_silent && expect '
 a, b, h = row("allreduce", 4), row("bcast", 4), row("allreduce", 2)
 assert len(p["rows"]) == 3 and p["ranks"] == p["size"] == 4
 assert (a["calls"], a["compared"], a["bytes"], a["bytes_from"], a["ranks"]) == (10, 10, 80, 4, 4), a
@@ -69,7 +69,7 @@ job 1 late 10 RCX_PROFILE=1 && [ "$(grep -c '^rcx info: \[0\] ' "$err")" -eq "$(
     && says 'site 3: .* calls of '
 ok $? "RCX_PROFILE=1 logs it on rank 0, whatever RCX_LOG is"
 
-job 1 late 10 RCX_PROFILE=table.txt && [ ! -s "$err" ] && grep -q '^world   bcast ' table.txt
+job 1 late 10 RCX_PROFILE=table.txt && is_silent && grep -q '^world   bcast ' table.txt
 ok $? "RCX_PROFILE=FILE writes it as text"
 
 job 1 late 10 RCX_PROFILE=no/such/folder && says 'RCX_PROFILE=no/such/folder: the profile cannot be written'
@@ -82,7 +82,7 @@ ok $? "a trace or dump that cannot be written is logged with its variable and fi
 job 1 late 10 RCX_PROFILE=/dev/full && says 'RCX_PROFILE=/dev/full: .*: No space left on device'
 ok $? "a full disk is called so"
 
-job 1 late 10 RCX_PROFILE=0 && [ ! -s "$err" ] && [ ! -e 0 ]
+job 1 late 10 RCX_PROFILE=0 && is_silent && [ ! -e 0 ]
 ok $? "RCX_PROFILE=0 is no profile"
 
 # rank 1 is another program in all but its calls
@@ -125,12 +125,12 @@ ok $? "of two nodes the clocks are compared twice, and the true offset is within
 # perfetto FILE... -- COUNT...
 perfetto() {
     split_options "$@"
-    run 0 "$python" "$trace" --perfetto out.json "${options[@]}" && [ ! -s "$out" ] && [ ! -s "$err" ] \
+    run 0 "$python" "$trace" --perfetto out.json "${options[@]}" && [ ! -s "$out" ] && is_silent \
         && run 0 "$python" "$here/../trace/check_perfetto.py" out.json "${rest[@]}"
 }
 
 # 4 ranks exchange 8 messages in an allreduce, 3 in a broadcast; 2 ranks 2
-job 1 late 10 RCX_TRACE=live && [ ! -s "$err" ] \
+job 1 late 10 RCX_TRACE=live && is_silent \
     && perfetto live.?.json -- ranks=4 call=120 allreduce=80 bcast=40 flows=150
 ok $? "RCX_TRACE has all calls of a short run, and each message as a flow"
 

@@ -14,7 +14,7 @@ still=(-x RCX_CHECK=off)
 try() {
     local -r sentence=$1 n=$2
     shift 2
-    run 0 "$rcxrun" -n "$n" "${@:1:$#-1}" "$main" "${!#}" && [ ! -s "$err" ]
+    run 0 "$rcxrun" -n "$n" "${@:1:$#-1}" "$main" "${!#}" && is_silent
     ok $? "$sentence"
 }
 
@@ -26,12 +26,12 @@ for network in shm tcp; do
     begin $network "$rcxrun" -n 3 "${options[@]}" "$main" wait 3
 done
 begin thread "$rcxrun" -n 2 "$main" thread
-end shm 0 && [ ! -s "$err" ]
+end shm 0 && is_silent
 ok $? "a rank that waits 3 s with RCX_WAIT=block uses less than 0.2 s of CPU"
-end tcp 0 && [ ! -s "$err" ]
+end tcp 0 && is_silent
 ok $? "a rank that waits 3 s with RCX_WAIT=block uses less than 0.2 s of CPU, over TCP"
 need=24
-end thread 0 && [ ! -s "$err" ]
+end thread 0 && is_silent
 ok $? "the progress thread completes 10 MB without calls, idles, and ends"
 
 try "a loop that sleeps on the descriptor misses nothing" 3 "${still[@]}" loop
@@ -59,7 +59,7 @@ try "RCX_PROGRESS=thread: 64 operations of 3 ranks" 3 -x RCX_PROGRESS=thread \
 
 need=14
 sentence="8 ranks on 2 cores: an allreduce of 8 B takes less than 200 us"
-run 0 "$rcxrun" -n 8 "$main" oversubscribed && [ ! -s "$err" ]
+run 0 "$rcxrun" -n 8 "$main" oversubscribed && is_silent
 status=$?
 if [ $status -eq 0 ] && grep -q "other processes" "$out"; then
     sentence+=" # SKIP needs the right to real-time priority"

@@ -41,7 +41,7 @@ if [ -n "$(missing build)" ]; then
 fi
 
 run 0 tools/quickstart --help && prints '^usage: ' && narrow &&
-    [ ! -s "$err" ]
+    is_silent
 ok $? "--help says what it does, and does nothing"
 
 run 2 tools/quickstart fast && [ ! -s "$out" ] && grep -q '^usage: ' "$err"

@@ -64,7 +64,7 @@ no_strays() { [ -z "$(strays)" ]; }
 no_files() { [ -z "$(ls -A "$TMPDIR")" ]; }
 lines() { [ "$(grep -c "$1" "$out")" -eq "$2" ]; }
 says() { grep -q -e "$1" "$err"; }
-says_nothing() { [ ! -s "$err" ]; }
+says_nothing() { is_silent; }
 
 # nothing_left: no process and no file is left, now; left_soon: polls for it.
 nothing_left() { no_strays && no_files; }
@@ -90,7 +90,7 @@ ok $? "the job's keys describe one node"
 named() { unshare --uts sh -c 'hostname "$(printf "%0$0d" 0 | tr 0 h)" && exec "$@"' "$@"; }
 if named 4 true 2>"$err"; then
     name=$(printf '%049d' 0 | tr 0 h)
-    run 0 named 63 "$rcxrun" -n 2 "$client" info && grep -q " map 0:$name:0:0 1:$name:1:1$" "$out" && [ ! -s "$err" ]
+    run 0 named 63 "$rcxrun" -n 2 "$client" info && grep -q " map 0:$name:0:0 1:$name:1:1$" "$out" && is_silent
     ok $? "PMIx gets as much of a long host name as it has room for"
     run 1 named 64 "$rcxrun" -n 2 "$client" info && says '^rcxrun: the host name has 64 letters, and UCX'
     ok $? "a host name that is too long for UCX is refused"
@@ -203,7 +203,7 @@ run 0 "$rcxrun" -np 2 echo here && [ "$(grep -c here "$out")" -eq 2 ] && run 2 "
     && run 0 "$rcxrun" -V && grep -q "^rcxrun (RCX) " "$out"
 ok $? "-np N is -n N, and -V is --version"
 run 1 sh -c '"$1" -p -n 2 echo here >/dev/full' sh "$rcxrun" && says 'output of ranks could not be written' \
-    && run 0 sh -c '"$1" -p -n 2 echo here | head -n 1' sh "$rcxrun" && [ ! -s "$err" ]
+    && run 0 sh -c '"$1" -p -n 2 echo here | head -n 1' sh "$rcxrun" && is_silent
 ok $? "output that cannot be written is an error, unless the reader has closed the pipe"
 
 run 0 "$rcxrun" -n 2 echo -n 3 --prefix -k && [ "$(cat "$out")" = "3 --prefix -k3 --prefix -k" ]

@@ -13,7 +13,7 @@ reaches()
 {
     local -r ranks=$1 target=$2 text=$3
     shift 3
-    run 0 "$rcxrun" -n "$ranks" "$@" "$main" "$target" && [ ! -s "$err" ]
+    run 0 "$rcxrun" -n "$ranks" "$@" "$main" "$target" && is_silent
     ok $? "$ranks ranks reach $text"
 }
 

@@ -65,7 +65,7 @@ warns() {
         return 1
     done
 }
-says_nothing() { [ ! -s "$err" ]; }
+says_nothing() { is_silent; }
 says() { [ "$(grep -c -- "$2" "$err")" -eq "$1" ]; } # COUNT PATTERN
 
 # --- memory that may not be read ---

@@ -12,7 +12,7 @@ rounds=40
 
 # expect SENTENCE SETTINGS WORD...
 expect() {
-    run 0 "$rcxrun" -n 2 -x RCX_SHM="$2" "$main" "$rounds" "${@:3}" && [ ! -s "$out" ] && [ ! -s "$err" ]
+    run 0 "$rcxrun" -n 2 -x RCX_SHM="$2" "$main" "$rounds" "${@:3}" && [ ! -s "$out" ] && is_silent
     ok $? "$1: RCX_SHM=$2"
 }
 

@@ -12,7 +12,7 @@ need=21
 try() {
     local -r sentence=$1 n=$2
     shift 2
-    run 0 "$rcxrun" -n "$n" "${@:1:$#-1}" "$main" "${!#}" && [ ! -s "$err" ]
+    run 0 "$rcxrun" -n "$n" "${@:1:$#-1}" "$main" "${!#}" && is_silent
     ok $? "$sentence"
 }
 

@@ -22,7 +22,7 @@ perf() {
 lines() { [ "$(grep -c -e "$1" "$out")" -eq "$2" ]; }
 prints() { grep -q -e "$1" "$out"; }
 says() { grep -q -e "$1" "$err"; }
-says_nothing() { [ ! -s "$err" ]; }
+says_nothing() { is_silent; }
 narrow() { ! grep -v '^  RCX_SHM=' "$out" | grep -m 1 '.\{81\}' | sed 's/^/# wide: /' | grep .; }
 clean() { says_nothing && ! prints WRONG; }
 

@@ -22,7 +22,7 @@ quick=(--max 4K --factor 64 --rounds 3 --time 100us)
 
 prints() { grep -q -e "$1" "$out"; }
 says() { grep -q -e "$1" "$err"; }
-says_nothing() { [ ! -s "$err" ]; }
+says_nothing() { is_silent; }
 rules() { grep -v '^#' "$file"; }
 
 # --- rules ---

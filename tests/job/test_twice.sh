@@ -12,7 +12,7 @@ try() {
     local -r sentence=$1
     local options rest
     split_options "${@:2}"
-    run 0 "${options[@]}" "${rest[@]}" && [ ! -s "$err" ]
+    run 0 "${options[@]}" "${rest[@]}" && is_silent
     ok $? "$sentence"
 }
 

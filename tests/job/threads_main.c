@@ -74,7 +74,7 @@ static void open_for(rcx_thread_mode_t threads)
                                  .threads = threads};
 
     rank_require(rank_open(&params), "rcx_init");
-    alarm(GUARD_SECONDS);
+    alarm((unsigned)(rank_limit_ns(GUARD_SECONDS * SECOND_NS) / SECOND_NS));
 }
 
 /* ---- Threads that call at once ------------------------------------------- */

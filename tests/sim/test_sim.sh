@@ -14,7 +14,7 @@ here=$(dirname -- "$(realpath -- "${BASH_SOURCE[0]}")")
 lines() { [ "$(grep -c -e "$1" "$out")" -eq "$2" ]; }
 prints() { grep -q -e "$1" "$out"; }
 says() { grep -q -e "$1" "$err"; }
-says_nothing() { [ ! -s "$err" ]; }
+says_nothing() { is_silent; }
 narrow() { ! grep -m 1 '.\{81\}' "$out" | sed 's/^/# wide: /' | grep .; }
 
 # xml FILE XPATH N: FILE is XML and has N such elements

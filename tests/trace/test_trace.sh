@@ -80,7 +80,7 @@ forget() { rm -rf dumps/*; }
 # reports STATUS [OPTION]: rcx_trace prints the text of stdin about all dumps
 reports() {
     cat >expected
-    run "$1" trace ${2:+"$2"} dumps/* && diff expected "$out" && [ ! -s "$err" ] && narrow
+    run "$1" trace ${2:+"$2"} dumps/* && diff expected "$out" && is_silent && narrow
 }
 
 says() { grep -qF -e "$1" "$err" || { echo "# does not say: $1"; false; }; }
@@ -693,7 +693,7 @@ ok $? "nor does the name of a file"
 
 set -o pipefail
 trace dumps/* 2>"$err" | true
-[ ! -s "$err" ]
+is_silent
 ok $? "a reader may close the pipe early"
 
 # --- wrong usage ---
@@ -717,7 +717,7 @@ mkdir real
 run 0 "$python" "$here/check_dump.py" "$write_dump" "$scratch/real/dump"
 ok $? "a JSON parser reads what the recorder was given"
 
-run 0 "$python" -m json.tool real/dump && run 1 trace real/dump && [ ! -s "$err" ] \
+run 0 "$python" -m json.tool real/dump && run 1 trace real/dump && is_silent \
     && prints '8 ranks, 1 dumps; none of ranks 0, 2-7' && prints 'rank 1: a test' \
     && prints 'communicator 1 ("main"), ranks 0-7' \
     && prints 'number 1034: allreduce of 3 2int, minloc, by recursive_doubling' \

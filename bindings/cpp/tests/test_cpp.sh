@@ -14,7 +14,7 @@ recover=$(realpath "$4")
 within 60
 
 # the values are 0, 10 11, 20 21 22, 30 31 32 33
-run 0 "$rcxrun" -n 4 "$average" && [ "$(cat "$out")" = "10 values, mean 21.000, spread 10.536" ] && [ ! -s "$err" ]
+run 0 "$rcxrun" -n 4 "$average" && [ "$(cat "$out")" = "10 values, mean 21.000, spread 10.536" ] && is_silent
 ok $? "the example"
 for n in 1 2 3 5; do
     # the errors that the program provokes are logged, and no others

@@ -35,7 +35,7 @@ for n in 1 4; do
     ok $? "the example, on $n ranks"
 done
 for n in 1 2 3 5; do
-    run 0 "$rcxrun" -n $n "$python" "$here/forms.py" && [ ! -s "$out" ] && [ "$(sort -u "$err")" = "done" ]
+    run 0 "$rcxrun" -n $n "$python" "$here/forms.py" && [ ! -s "$out" ] && [ "$(said | sort -u)" = "done" ]
     ok $? "every operation in its three forms, types, errors, threads, on $n ranks"
 done
 
@@ -57,7 +57,7 @@ for how in killed world; do
         && [ "$(grep -cx 'went on' "$out")" -eq 3 ]
     ok $? "a rank is killed, and the others agree on it and go on: $how"
 done
-run 0 "$rcxrun" -n 4 "$python" "$here/recover.py" excluded \
+run 3 "$rcxrun" -k -n 4 "$python" "$here/recover.py" excluded \
     && [ "$(sort "$out")" = $'excluded\nwent on\nwent on\nwent on' ]
 ok $? "a rank that was stopped is excluded, and gets an exception for it"
 run 0 "$rcxrun" -n 3 "$python" "$here/recover.py" agreed && [ "$(grep -cx agreed "$out")" -eq 3 ]
@@ -80,7 +80,7 @@ ok $? "a bootstrap of the host's own"
 run 0 "$python" "$here/host.py" "$scratch/files" 0 3 bad && grep -q "^.*Error(.*OSError('the folder is gone')" "$out"
 ok $? "an exception that it raises is the cause of the context's error"
 
-run 0 "$python" "$here/start.py" 3 && [ "$(sort "$out")" = $'0 9.0\n1 9.0\n2 9.0' ] && [ ! -s "$err" ]
+run 0 "$python" "$here/start.py" 3 && [ "$(sort "$out")" = $'0 9.0\n1 9.0\n2 9.0' ] && is_silent
 ok $? "an id, which rank 0 passes to the others"
 run 0 "$python" "$here/start.py" wrong \
     && [ "$(<"$out")" = $'ArgumentError\nTypeError\nArgumentError\nArgumentError\nValueError' ]

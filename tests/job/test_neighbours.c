@@ -80,7 +80,8 @@ static void open_rank(int rank, int size, bool watches_peers)
                                             .heap = &r->context.heap,
                                             .log = &r->context.log,
                                             .watches_peers = watches_peers,
-                                            .lanes = RCX_LANES_AUTO};
+                                            .lanes = RCX_LANES_AUTO,
+                                            .machine = &r->context.machine};
 
     r->boot = (struct rcx_boot){.ops = &boot_ops,
                                 .rank = rank,

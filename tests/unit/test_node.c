@@ -40,11 +40,13 @@ static struct fixture all_usual(void)
     return f;
 }
 
+static struct rcx_machine machine;
+
 static struct rcx_node node_of_rank(const struct fixture *f, int rank)
 {
     struct rcx_node node;
 
-    rcx_node_begin(&node, rank, &f->caps[rank]);
+    rcx_node_begin(&node, rank, &f->caps[rank], &machine);
     for (int i = 0; i < RANKS; i++)
         rcx_node_add(&node, i, f->missing[i] ? NULL : &f->caps[i]);
     return node;
@@ -176,7 +178,7 @@ static void a_rank_alone_on_its_node_is_refused_nothing(void **state)
 
     (void)state;
     caps.is_dumpable = caps.reads_memory = 0;
-    rcx_node_begin(&node, 7, &caps);
+    rcx_node_begin(&node, 7, &caps, &machine);
     rcx_node_add(&node, 7, &caps);
     assert_false(rcx_node_refuses_cma(&node));
     node.is_known = false;
@@ -235,13 +237,13 @@ static void all_ranks_take_the_figures_of_the_lowest_that_has_some(void **state)
     for (int i = 0; i < RANKS; i++) {
         node = node_of_rank(&f, i);
         assert_int_equal(node.measured_by, 1);
-        assert_true(node.figures.turn == 100);
+        assert_true(machine.figures.turn == 100);
     }
-    rcx_node_begin(&node, 0, &f.caps[0]);
+    rcx_node_begin(&node, 0, &f.caps[0], &machine);
     for (int i = RANKS - 1; i >= 0; i--)
         rcx_node_add(&node, i, &f.caps[i]);
     assert_int_equal(node.measured_by, 1);
-    assert_true(node.figures.turn == 100);
+    assert_true(machine.figures.turn == 100);
     f.caps[1].kernel++; /* another machine */
     node = node_of_rank(&f, 0);
     assert_int_equal(node.measured_by, 3);
@@ -351,19 +353,20 @@ static void a_bootstrap_may_not_know_the_ranks_of_the_node(void **state)
 
     (void)state;
     boot.ops = &none;
-    assert_ok(rcx_node_exchange_caps(&node, &boot, "/"));
+    assert_ok(rcx_node_exchange_caps(&node, &boot, "/", &machine));
     assert_false(node.is_known);
     assert_false(node.has_all);
     assert_int_equal(node.ranks, 1);
-    assert_int_equal(node.figures.origin, RCX_FIGURES_USUAL); /* rank 3 */
+    assert_int_equal(machine.figures.origin, RCX_FIGURES_USUAL); /* rank 3 */
     boot.ops = &one_more;
-    assert_ok(rcx_node_exchange_caps(&node, &boot, "/"));
+    assert_ok(rcx_node_exchange_caps(&node, &boot, "/", &machine));
     assert_true(node.is_known);
     assert_false(node.has_all);
     assert_int_equal(node.ranks, 2);
     assert_int_equal(node.lowest, 3);
     boot.ops = &fails;
-    assert_status(rcx_node_exchange_caps(&node, &boot, "/"), RCX_ERR_LAUNCH);
+    assert_status(rcx_node_exchange_caps(&node, &boot, "/", &machine),
+                  RCX_ERR_LAUNCH);
 }
 
 int main(void)

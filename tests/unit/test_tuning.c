@@ -196,6 +196,18 @@ static void a_machine_has_prices(void **state)
                         sizeof tuning.machine);
 }
 
+/* Ranks of all nodes compare the hash; the figures of their nodes differ. */
+static void the_hash_of_a_machine_is_that_of_its_prices(void **state)
+{
+    struct rcx_machine m = rcx_machine_usual;
+
+    (void)state;
+    m.figures.origin = RCX_FIGURES_MEASURED;
+    assert_true(rcx_machine_hash(&m) == rcx_machine_hash(&rcx_machine_usual));
+    m.link[RCX_LEVELS - 1].tell = 1; /* the last price */
+    assert_true(rcx_machine_hash(&m) != rcx_machine_hash(&rcx_machine_usual));
+}
+
 /* RCX's own rules between nodes are for machines with TCP between them. */
 static void rules_between_nodes_are_of_their_machine(void **state)
 {
@@ -297,6 +309,7 @@ int main(void)
         TEST(cores_are_shared_by_more_ranks_than_there_are),
         TEST(the_hash_depends_on_rules_and_not_on_layout),
         TEST(a_machine_has_prices),
+        TEST(the_hash_of_a_machine_is_that_of_its_prices),
         TEST(rules_between_nodes_are_of_their_machine),
         TEST(faults_are_named),
         TEST(files_that_are_none_are_refused),

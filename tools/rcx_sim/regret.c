@@ -135,7 +135,7 @@ static void take_line(struct held *h, char *text)
     if (strncmp(text, machine, strlen(machine)) == 0) {
         end_point(h);
         if (!o->usual &&
-            !rcx_tuning_machine(text + strlen(machine), &h->machine, &refusal))
+            !rcx_machine_parse(text + strlen(machine), &h->machine, &refusal))
             sim_refuse("--times %s: %s", o->times, refusal.valid);
         return;
     }

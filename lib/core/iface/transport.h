@@ -14,6 +14,7 @@
 #include "core/iface/shm_settings.h"
 
 struct rcx_boot;
+struct rcx_machine;
 struct rcx_transport;
 struct rcx_step;
 struct rcx_message;
@@ -202,6 +203,8 @@ struct rcx_transport_args {
                               which then excludes faster transports */
     enum rcx_lanes lanes;
     struct rcx_shm_settings shm; /* that the user has set */
+    struct rcx_machine *machine; /* gets the figures of this node, if the
+                                    transport learns them */
 };
 
 struct rcx_transport_ops {

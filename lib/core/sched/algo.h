@@ -156,9 +156,7 @@ struct rcx_cost {
         double rounds, volume;
     } saved;
     /* Of these, what the busiest rank waits for and takes no part in. */
-    struct rcx_slack {
-        double rounds, volume;
-    } slack;
+    struct rcx_saving slack;
     double idle; /* of the rounds, those in which a rank sends no message: the
                     mean over all ranks */
     /* Of levels that divide the ranks: */

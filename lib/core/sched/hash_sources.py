@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Write a C file that defines rcx_method_sources, a hash of all files in some folders and of an option.
+"""Write a C file that defines rcx_method_sources, a hash of all files in some folders, and of an option.
 
-usage: hash_sources.py C_FILE DEPENDENCIES OPTION FOLDER...
+usage: hash_sources.py C_FILE DEPENDENCIES OPTION FOLDER_OR_FILE...
 
 DEPENDENCIES is a file for ninja, which names the folders and files.
 """
@@ -15,7 +15,7 @@ hashed = hashlib.sha256(option.encode())
 seen = []
 for folder in map(pathlib.Path, sys.argv[4:]):
     seen.append(folder)
-    for path in sorted(folder.rglob("*")):
+    for path in sorted(folder.rglob("*")) or [folder]:
         seen.append(path)
         if path.suffix in (".c", ".h", ".tuning"):
             text = path.read_bytes()

@@ -120,11 +120,6 @@ void rcx_nodes_free(struct rcx_heap *heap, struct rcx_nodes *nodes)
 
 /* ---- Levels -------------------------------------------------------------- */
 
-const char *const rcx_level_names[] = {
-    [RCX_LEVEL_NODE] = "node", [RCX_LEVEL_SOCKET] = "socket",
-    [RCX_LEVEL_NUMA] = "numa", [RCX_LEVEL_CACHE] = "cache",
-    [RCX_LEVEL_CORE] = "core", [RCX_LEVELS] = NULL};
-
 const struct rcx_nodes *rcx_nodes_at(const struct rcx_nodes *n,
                                      enum rcx_level level)
 {

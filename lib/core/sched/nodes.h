@@ -16,16 +16,7 @@
 #include <stdint.h>
 
 #include "core/base/heap.h"
-
-/* From the coarsest. CORE: cores that several ranks are bound to. */
-enum rcx_level {
-    RCX_LEVEL_NODE,
-    RCX_LEVEL_SOCKET,
-    RCX_LEVEL_NUMA,
-    RCX_LEVEL_CACHE,
-    RCX_LEVEL_CORE
-};
-enum { RCX_LEVELS = RCX_LEVEL_CORE + 1 };
+#include "core/base/machine.h"
 
 /* The map of one level. Its groups are called nodes here, and are numbered in
  * the order of their lowest ranks. */
@@ -67,9 +58,6 @@ bool rcx_nodes_map(struct rcx_heap *heap, const uint64_t *const ids[RCX_LEVELS],
 bool rcx_nodes_map_subset(struct rcx_heap *heap, const struct rcx_nodes *all,
                           const int ranks[], int count,
                           struct rcx_nodes **finest_p);
-
-/* "node", "socket", "numa", "cache", "core"; NULL ends the list. */
-extern const char *const rcx_level_names[];
 
 /* The map of that level among n and the coarser ones; NULL: there is none. */
 const struct rcx_nodes *rcx_nodes_at(const struct rcx_nodes *n,

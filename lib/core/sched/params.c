@@ -10,23 +10,6 @@
 
 #include "core/base/parse.h"
 
-/*
- * Within a node what processors of many cores have (tools/tables): a line from
- * another cache takes 0.08 us longer, from another socket 0.15 us; a cache has
- * 32 GB/s to the rest of its socket, a socket 100 GB/s to another. A message
- * takes 0.1 us of the cores of both ranks.
- */
-const struct rcx_machine rcx_machine_usual = {
-    .alpha = 0.25e-6,
-    .beta = 0.15e-9,
-    .gamma = 0.05e-9,
-    .tell = 0.1e-6,
-    .share = 0.03e-9,
-    .link = {[RCX_LEVEL_NODE] = {20e-6, 8e-9, 5e-6},
-             [RCX_LEVEL_SOCKET] = {0.15e-6, 0.01e-9, 0.15e-6},
-             [RCX_LEVEL_NUMA] = {0.01e-6, 0.01e-9, 0.01e-6},
-             [RCX_LEVEL_CACHE] = {0.08e-6, 0.03e-9, 0.08e-6}}};
-
 const struct rcx_machine *rcx_machine_of(const struct rcx_shape *s)
 {
     return s->machine ? s->machine : &rcx_machine_usual;

@@ -3,26 +3,8 @@
 #ifndef RCX_CORE_SCHED_PARAMS_H
 #define RCX_CORE_SCHED_PARAMS_H
 
+#include "core/base/machine.h"
 #include "core/sched/algo.h"
-
-/*
- * Cost parameters of a machine, in seconds: alpha per message, beta per byte
- * sent, gamma per byte combined; tell per message that waits for no other one,
- * and within a node share per byte for each further reader of a copy. tell = 0:
- * nothing is less, as in the papers' model. Those of a level are added for a
- * message between its groups, and for each byte over the link of a group.
- */
-struct rcx_machine {
-    double alpha, beta, gamma, tell, share;
-    struct rcx_link {
-        double alpha, beta;
-        double tell; /* alpha or more: as alpha */
-    } link[RCX_LEVELS];
-};
-
-/* Nodes of many cores, with TCP at 1 Gbit/s between them, the slowest usual
- * network. */
-extern const struct rcx_machine rcx_machine_usual;
 
 /* The machine of s, or the usual one. */
 const struct rcx_machine *rcx_machine_of(const struct rcx_shape *s);

@@ -209,71 +209,6 @@ static bool parse_method(const char *text, struct rcx_rule *rule,
     return false;
 }
 
-/* ---- Parsing of a machine ------------------------------------------------ */
-
-/* Cut the first item off *rest: blanks, or a comma, separate it from the next
- * one. False: none follows it. */
-static bool cut_item(char **rest, char **item_p)
-{
-    char *end, *next;
-
-    *item_p = *rest + strspn(*rest, blanks);
-    end = *item_p + strcspn(*item_p, " \t\r,");
-    next = end + strspn(end, blanks);
-    *rest = next + (*next == ',');
-    if (!*next)
-        *rest = NULL;
-    *end = '\0';
-    return *rest != NULL;
-}
-
-bool rcx_tuning_machine(char *text, struct rcx_machine *m,
-                        struct rcx_refusal *r)
-{
-    static const char *const names[] = {
-        "alpha",      "tell",      "share",       "beta",         "gamma",
-        "far-alpha",  "far-beta",  "far-tell",    "socket-alpha", "socket-beta",
-        "numa-alpha", "numa-beta", "cache-alpha", "cache-beta",   NULL};
-    struct rcx_link *const link = m->link;
-    double *const values[] = {&m->alpha,
-                              &m->tell,
-                              &m->share,
-                              &m->beta,
-                              &m->gamma,
-                              &link[RCX_LEVEL_NODE].alpha,
-                              &link[RCX_LEVEL_NODE].beta,
-                              &link[RCX_LEVEL_NODE].tell,
-                              &link[RCX_LEVEL_SOCKET].alpha,
-                              &link[RCX_LEVEL_SOCKET].beta,
-                              &link[RCX_LEVEL_NUMA].alpha,
-                              &link[RCX_LEVEL_NUMA].beta,
-                              &link[RCX_LEVEL_CACHE].alpha,
-                              &link[RCX_LEVEL_CACHE].beta};
-    char *word, *value, *rest = text;
-    unsigned seen = 0;
-    bool more;
-    int i;
-
-    *r = (struct rcx_refusal){.valid = ""};
-    snprintf(
-        r->valid, sizeof r->valid,
-        "machine: valid are alpha, beta, gamma, tell, share, far-tell, and "
-        "with far-, socket-, numa- or cache- before them alpha and beta = a "
-        "time such as 0.4us, 0.15ns");
-    do {
-        more = cut_item(&rest, &word);
-        value = strchr(word, '=');
-        if (!value)
-            return false;
-        *value++ = '\0';
-        i = rcx_suggest_find_once(word, names, &seen, r);
-        if (i < 0 || !rcx_parse_seconds(value, values[i]))
-            return false;
-    } while (more);
-    r->valid[0] = r->guess[0] = '\0';
-    return true;
-}
-
 /* ---- Parsing of a line --------------------------------------------------- */
 
 enum { NO_RULE, IS_RULE, WRONG };
@@ -293,7 +228,7 @@ static int parse_line(char *line, struct rcx_rule *rule, struct rcx_tuning *t,
         return NO_RULE;
     if (strcmp(word, "machine") == 0) {
         t->has_machine = true;
-        return rcx_tuning_machine(rest, &t->machine, r) ? NO_RULE : WRONG;
+        return rcx_machine_parse(rest, &t->machine, r) ? NO_RULE : WRONG;
     }
     *rule = (struct rcx_rule){.ranks = all,
                               .nodes = all,
@@ -327,17 +262,6 @@ static uint64_t hash_of(uint64_t hash, const struct rcx_rule *rule)
     hash = rcx_hash(
         hash, (uint64_t)(9 * rule->shared + 3 * rule->power + rule->blocks));
     return rcx_hash(hash, rcx_method_hash(&rule->spec));
-}
-
-uint64_t rcx_machine_hash(const struct rcx_machine *m)
-{
-    uint64_t hash = 0,
-             bits[sizeof *m / sizeof(uint64_t)]; /* its numbers, as integers */
-
-    memcpy(bits, m, sizeof bits);
-    for (size_t i = 0; i < sizeof bits / sizeof *bits; i++)
-        hash = rcx_hash(hash, bits[i]);
-    return hash;
 }
 
 static int lines_of(const char *text)
@@ -377,7 +301,7 @@ static rcx_status_t add(struct rcx_tuning *t, char *text, bool is_users,
         t->count++;
     }
     if (is_users &&
-        memcmp(&t->machine, &rcx_machine_usual, sizeof t->machine) != 0)
+        rcx_machine_hash(&t->machine) != rcx_machine_hash(&rcx_machine_usual))
         t->hash = rcx_hash(t->hash, rcx_machine_hash(&t->machine));
     return RCX_OK;
 }

@@ -53,15 +53,6 @@ rcx_status_t rcx_tuning_open(struct rcx_tuning *t, struct rcx_heap *heap,
                              const char *path, struct rcx_refusal *r);
 void rcx_tuning_close(struct rcx_tuning *t, struct rcx_heap *heap);
 
-/* Equal machines of different processes have the same hash. */
-uint64_t rcx_machine_hash(const struct rcx_machine *m);
-
-/* Parse "NAME=TIME ...", at least one, separated by blanks or a comma, into *m,
- * which keeps what is not named. Overwrites text. False: it is not valid, and r
- * says why. */
-bool rcx_tuning_machine(char *text, struct rcx_machine *m,
-                        struct rcx_refusal *r);
-
 /* Return the first rule behind last (NULL: of all rules) whose conditions the
  * call meets; NULL: there is none. */
 const struct rcx_rule *rcx_tuning_next(const struct rcx_tuning *t,

@@ -119,7 +119,8 @@ static void join_group(struct rcx_node *node, int rank)
 }
 
 void rcx_node_begin(struct rcx_node *node, int rank,
-                    const struct rcx_node_caps *caps)
+                    const struct rcx_node_caps *caps,
+                    struct rcx_machine *machine)
 {
     *node = (struct rcx_node){.rank = rank,
                               .caps = *caps,
@@ -128,7 +129,8 @@ void rcx_node_begin(struct rcx_node *node, int rank,
                               .is_one_network = true,
                               .lowest = rank,
                               .shm_bytes = UINT64_MAX,
-                              .measured_by = -1};
+                              .measured_by = -1,
+                              .machine = machine};
 }
 
 /* Those of the lowest rank that has some. */
@@ -139,7 +141,7 @@ static void take_figures(struct rcx_node *node, int rank,
         (node->measured_by >= 0 && node->measured_by < rank))
         return;
     node->measured_by = rank;
-    node->figures = *figures;
+    node->machine->figures = *figures;
 }
 
 void rcx_node_add(struct rcx_node *node, int rank,
@@ -204,7 +206,7 @@ void rcx_facts_set_cpus(struct rcx_decide_facts *f,
 
 struct rcx_decide_facts rcx_node_facts(const struct rcx_node *node)
 {
-    struct rcx_decide_facts facts = {.figures = node->figures,
+    struct rcx_decide_facts facts = {.figures = node->machine->figures,
                                      .ranks = (size_t)node->group_ranks,
                                      .tasks = (size_t)node->tasks,
                                      .has_cma = !rcx_node_refuses_cma(node)};
@@ -226,7 +228,8 @@ static bool should_measure(const struct rcx_boot *boot)
 }
 
 rcx_status_t rcx_node_exchange_caps(struct rcx_node *node,
-                                    struct rcx_boot *boot, const char *shm)
+                                    struct rcx_boot *boot, const char *shm,
+                                    struct rcx_machine *machine)
 {
     struct rcx_node_caps caps;
     rcx_status_t status;
@@ -234,15 +237,15 @@ rcx_status_t rcx_node_exchange_caps(struct rcx_node *node,
     rcx_node_caps_read(&caps, boot, shm);
     if (should_measure(boot))
         rcx_figures_measure(&caps.figures);
-    rcx_node_begin(node, boot->rank, &caps);
+    rcx_node_begin(node, boot->rank, &caps, machine);
     status = boot->ops->local_exchange(boot, &caps, sizeof caps, see, node);
     if (status != RCX_OK && status != RCX_ERR_UNSUPPORTED)
         return status;
     node->is_known = node->is_known && status == RCX_OK;
     node->has_all &= node->seen == boot->size || rcx_boot_is_one_node(boot);
     if (node->measured_by < 0) {
-        rcx_figures_usual(&node->figures);
-        node->figures.reason = RCX_FIGURES_UNWANTED;
+        rcx_figures_usual(&machine->figures);
+        machine->figures.reason = RCX_FIGURES_UNWANTED;
     }
     node->cma_pays = node->ranks > 1 || !node->is_known;
     if (node->cma_pays) {

@@ -45,8 +45,8 @@ struct rcx_node {
     uint64_t shm_bytes;  /* minimum over them */
     char refusal[128];   /* why CMA would fail; "": it would not */
     int measured_by;     /* rank that the figures are from; -1: none */
-    struct rcx_node_figures figures;
-    bool cma_pays; /* CMA works and is faster than copying */
+    struct rcx_machine *machine; /* with the figures of the node */
+    bool cma_pays;               /* CMA works and is faster than copying */
     /* of the ranks that can map each other's memory: */
     int group_ranks;
     int group_index; /* of this rank, in the order of ranks */
@@ -58,10 +58,12 @@ struct rcx_node {
 void rcx_node_caps_read(struct rcx_node_caps *caps, const struct rcx_boot *boot,
                         const char *shm);
 
-/* Begin with one rank, and add another. caps: NULL if that rank has sent none.
- * Only tasks and cpus count ranks of another node, on this kernel. */
+/* Begin with one rank, and add another, which may set the figures of machine.
+ * caps: NULL if that rank has sent none. Only tasks and cpus count ranks of
+ * another node, on this kernel. */
 void rcx_node_begin(struct rcx_node *node, int rank,
-                    const struct rcx_node_caps *caps);
+                    const struct rcx_node_caps *caps,
+                    struct rcx_machine *machine);
 void rcx_node_add(struct rcx_node *node, int rank,
                   const struct rcx_node_caps *caps);
 
@@ -80,6 +82,7 @@ void rcx_facts_set_cpus(struct rcx_decide_facts *facts,
 /* All of the above, for the ranks that boot knows. The lowest one measures the
  * figures before. Collective. */
 rcx_status_t rcx_node_exchange_caps(struct rcx_node *node,
-                                    struct rcx_boot *boot, const char *shm);
+                                    struct rcx_boot *boot, const char *shm,
+                                    struct rcx_machine *machine);
 
 #endif

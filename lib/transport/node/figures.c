@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Figures of a node: usual ones, which are plausible, and how they are printed.
- * pair_bench.c measures them.
+ * Figures of a node: which are plausible, and how they are printed. The usual
+ * ones are in core/base/machine.c; pair_bench.c measures.
  */
 #include "transport/node/figures.h"
 
@@ -12,24 +12,6 @@
 
 #include "core/base/clock.h"
 #include "transport/node/pair_bench.h"
-
-/*
- * Between published figures of servers of 2017 to 2024: 20 to 60 ns from core
- * to core within a cache, 50 to 200 ns beyond it; 10 to 25 GB/s for a copy
- * between cores; half a microsecond for a system call that pins pages, and a
- * copy by the kernel; 1 to 2 us for two switches. Sources are in
- * tests/unit/test_decide.c.
- */
-static const struct rcx_node_figures usual = {
-    .origin = RCX_FIGURES_USUAL,
-    .near = {55, 0.03, 0.04, 0.02, 0.03},
-    .far = {120, 0.04, 0.06, 0.03, 0.05},
-    .cma_call = 700,
-    .cma_byte = 0.15,
-    .turn = 1500,
-    .own = 1 << 20,
-    .shared = 32 << 20,
-};
 
 /* Beyond these a figure says something of other tasks. */
 static const double line_least = 2, line_most = 3000, byte_least = 0.002,
@@ -56,7 +38,7 @@ static void read_caches(struct rcx_node_figures *f,
 static void begin(struct rcx_node_figures *f, struct rcx_cpu_levels *levels)
 {
     rcx_cpu_levels_from_sys("/sys", sched_getcpu(), levels);
-    *f = usual;
+    *f = rcx_machine_usual.figures;
     read_caches(f, levels);
 }
 
@@ -103,14 +85,15 @@ static void raise(struct rcx_pair_figures *far,
 
 void rcx_figures_check(struct rcx_node_figures *f)
 {
-    bool good = check_pair(&f->near, &usual.near);
+    const struct rcx_node_figures *usual = &rcx_machine_usual.figures;
+    bool good = check_pair(&f->near, &usual->near);
 
     if (f->far_is_near)
         f->far = f->near;
-    good &= check_pair(&f->far, &usual.far);
-    good &= check(&f->cma_call, call_least, call_most, usual.cma_call);
-    good &= check(&f->cma_byte, byte_least, byte_most, usual.cma_byte);
-    good &= check(&f->turn, turn_least, turn_most, usual.turn);
+    good &= check_pair(&f->far, &usual->far);
+    good &= check(&f->cma_call, call_least, call_most, usual->cma_call);
+    good &= check(&f->cma_byte, byte_least, byte_most, usual->cma_byte);
+    good &= check(&f->turn, turn_least, turn_most, usual->turn);
     raise(&f->far, &f->near);
     if (!good && f->reason == RCX_FIGURES_GOOD)
         f->reason = RCX_FIGURES_IMPLAUSIBLE;

@@ -283,7 +283,8 @@ rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
     const char *folder = user_setting("POSIX_DIR");
     const char *shm = folder ? folder : "/dev/shm", *tls = NULL;
     const char *threshold;
-    rcx_status_t status = rcx_node_exchange_caps(node, args->boot, shm);
+    rcx_status_t status =
+        rcx_node_exchange_caps(node, args->boot, shm, args->machine);
     const int unknown = args->boot->local_size > node->seen
                             ? args->boot->local_size - node->seen
                             : 0;

@@ -152,13 +152,14 @@ static void expect_lane_alone(struct ucp *u)
 static void tell_settings(const struct ucp *u, const struct rcx_node *node,
                           rcx_log_level_t level)
 {
+    const struct rcx_node_figures *measured = &node->machine->figures;
     char origin[96], figures[320], settings[128];
 
     if (level > u->log->level)
         return;
     rcx_log_line(u->log, level, "figures of this node, %s: %s",
-                 rcx_figures_origin(&node->figures, origin, sizeof origin),
-                 rcx_figures_print(&node->figures, figures, sizeof figures));
+                 rcx_figures_origin(measured, origin, sizeof origin),
+                 rcx_figures_print(measured, figures, sizeof figures));
     rcx_log_line(u->log, level, "settings of mapped memory: RCX_SHM=%s",
                  rcx_shm_settings_print(&u->lane.base.settings, settings,
                                         sizeof settings));

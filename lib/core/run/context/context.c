@@ -207,7 +207,8 @@ static rcx_status_t open_transport(struct rcx_context *context)
         .watches_peers = context->config.watches_peers,
         .ucx_watches_node = context->config.ucx_watches_node,
         .lanes = context->config.lanes,
-        .shm = context->config.shm};
+        .shm = context->config.shm,
+        .machine = &context->machine};
 
     if (context->boot->size == 1)
         return rcx_transport_self.open(&args, &context->transport);

@@ -276,7 +276,7 @@ rcx_status_t rcx_config_load(struct rcx_config *config, struct rcx_heap *heap,
     else if (status != RCX_OK)
         rcx_fail(log, status, "no memory for the rules of methods");
     if (config->machine[0])
-        rcx_tuning_machine(config->machine, &config->tuning.machine, &unused);
+        rcx_machine_parse(config->machine, &config->tuning.machine, &unused);
     return status;
 }
 

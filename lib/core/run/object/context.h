@@ -199,8 +199,9 @@ struct rcx_context {
     struct rcx_heap heap;
     struct rcx_log log;
     struct rcx_config config;
-    struct rcx_machine machine; /* that of config, with the network as it was
-                                   measured: it differs between runs */
+    struct rcx_machine machine; /* that of config, with the network and figures
+                                   as they were measured: they differ between
+                                   runs */
     struct rcx_registry registry;
     struct rcx_builder builder;
     struct rcx_gpu gpu;

@@ -175,7 +175,7 @@ static bool parse_machine(const char *text, struct rcx_config *config)
     if (strlen(text) >= sizeof copy)
         return false;
     strcpy(config->machine, text);
-    return rcx_tuning_machine(strcpy(copy, text), &machine, &config->refusal);
+    return rcx_machine_parse(strcpy(copy, text), &machine, &config->refusal);
 }
 
 static bool parse_tuning(const char *text, struct rcx_config *config)

@@ -74,7 +74,7 @@ static int rounds_of(const struct simulation *s, const double *ends)
 bool simulation_links(struct simulation *s, const struct rcx_nodes *nodes,
                       struct rcx_cost *cost_p)
 {
-    double *ends = simulation_ends_between(s, nodes);
+    double *ends = simulation_ends(s, nodes);
     struct links l = {.nodes = nodes->count};
     size_t cells;
 

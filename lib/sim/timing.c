@@ -8,12 +8,7 @@
  */
 #include "sim/timing.h"
 
-enum { PRICES_MAX = 3 };
-
-/* Times of a message, of each element sent, and of each element combined. */
-struct price {
-    double message, sent, combined;
-};
+enum { MACHINES_MAX = 3 };
 
 /* ---- Partners of messages ------------------------------------------------ */
 
@@ -111,7 +106,7 @@ uint32_t *simulation_partners(struct simulation *s)
 /* ---- The walk ------------------------------------------------------------ */
 
 struct node {
-    double time[PRICES_MAX]; /* when the step can start; after the visit, when
+    double time[MACHINES_MAX]; /* when the step can start; after the visit, when
                                 it ends */
     uint32_t rank;
     uint32_t waits;
@@ -122,8 +117,9 @@ struct node {
 
 struct clock {
     struct simulation *s;
-    const struct price *prices;
-    int price_count;
+    const struct rcx_machine *machines;
+    int count;    /* of machines */
+    double bytes; /* of an element */
     enum simulation_mode mode;
     const struct rcx_nodes *far; /* messages within its nodes take no time;
                                     NULL: all take time */
@@ -184,7 +180,7 @@ static void release(struct clock *c, uint32_t to, const double time[])
 {
     struct node *node = &c->nodes[to];
 
-    for (int k = 0; k < c->price_count; k++)
+    for (int k = 0; k < c->count; k++)
         if (node->time[k] < time[k])
             node->time[k] = time[k];
     if (--node->waits == 0)
@@ -199,7 +195,7 @@ static void finish(struct clock *c, uint32_t at, const double time[])
     const struct rcx_step *step = &plan->steps[at - rank->first_step];
 
     c->through++;
-    for (int k = 0; k < c->price_count; k++)
+    for (int k = 0; k < c->count; k++)
         node->time[k] = time[k];
     for (uint32_t i = 0; i < step->successor_count; i++)
         release(c,
@@ -219,13 +215,13 @@ static void arrive(struct clock *c, uint32_t recv, const double sent[])
     const struct simulated_rank *rank = &c->s->ranks[node->rank];
     const double count =
         (double)rank->plan->steps[recv - rank->first_step].count;
-    double time[PRICES_MAX];
+    double time[MACHINES_MAX];
 
-    for (int k = 0; k < c->price_count; k++) {
-        time[k] = sent[k] + c->prices[k].message;
+    for (int k = 0; k < c->count; k++) {
+        time[k] = sent[k] + c->machines[k].alpha;
         if (time[k] < node->time[k])
             time[k] = node->time[k];
-        time[k] += 0.5 * count * c->prices[k].sent;
+        time[k] += 0.5 * count * (c->bytes * c->machines[k].beta);
     }
     finish(c, recv, time);
 }
@@ -237,18 +233,18 @@ static void visit_eager(struct clock *c, uint32_t at, uint32_t other)
     const struct simulated_rank *rank = &c->s->ranks[node->rank];
     const uint32_t i = at - (uint32_t)rank->first_step;
     const struct rcx_step *step = &rank->plan->steps[i];
-    double sent[PRICES_MAX];
+    double sent[MACHINES_MAX];
 
     if (step->kind == RCX_STEP_RECV) {
         if (other != SIMULATION_NO_STEP && c->nodes[other].here)
             arrive(c, at, c->nodes[other].time);
         return;
     }
-    for (int k = 0; k < c->price_count; k++)
-        sent[k] = node->time[k] +
-                  (is_shared(rank->plan, i)
-                       ? 0
-                       : 0.5 * (double)step->count * c->prices[k].sent);
+    for (int k = 0; k < c->count; k++)
+        sent[k] = node->time[k] + (is_shared(rank->plan, i)
+                                       ? 0
+                                       : 0.5 * (double)step->count *
+                                             (c->bytes * c->machines[k].beta));
     finish(c, at, sent);
     if (other != SIMULATION_NO_STEP && c->nodes[other].here)
         arrive(c, other, sent);
@@ -266,13 +262,14 @@ static void visit(struct clock *c, uint32_t at)
     const struct rcx_step *step = &rank->plan->steps[at - rank->first_step];
     const uint32_t other = c->partner[at];
     const double count = (double)step->count;
-    double time[PRICES_MAX];
+    double time[MACHINES_MAX];
 
     if (!rcx_step_is_message(step->kind)) {
-        for (int k = 0; k < c->price_count; k++)
-            time[k] = node->time[k] + (step->kind == RCX_STEP_REDUCE
-                                           ? count * c->prices[k].combined
-                                           : 0);
+        for (int k = 0; k < c->count; k++)
+            time[k] =
+                node->time[k] + (step->kind == RCX_STEP_REDUCE
+                                     ? count * (c->bytes * c->machines[k].gamma)
+                                     : 0);
         finish(c, at, time);
         return;
     }
@@ -283,12 +280,13 @@ static void visit(struct clock *c, uint32_t at)
     }
     if (other == SIMULATION_NO_STEP || !c->nodes[other].here)
         return;
-    for (int k = 0; k < c->price_count; k++) {
+    for (int k = 0; k < c->count; k++) {
         const double theirs = c->nodes[other].time[k];
 
         time[k] = node->time[k] < theirs ? theirs : node->time[k];
         if (takes_time(c, node->rank, step->peer))
-            time[k] += c->prices[k].message + count * c->prices[k].sent;
+            time[k] +=
+                c->machines[k].alpha + count * (c->bytes * c->machines[k].beta);
     }
     finish(c, at, time);
     finish(c, other, time);
@@ -342,9 +340,9 @@ static double latest(const struct clock *c, int k)
 
 bool simulation_clock(struct simulation *s, struct rcx_cost *cost_p)
 {
-    static const struct price prices[] = {
-        {.message = 1}, {.sent = 1}, {.combined = 1}};
-    struct clock c = {.s = s, .prices = prices, .price_count = 3};
+    static const struct rcx_machine machines[] = {
+        {.alpha = 1}, {.beta = 1}, {.gamma = 1}};
+    struct clock c = {.s = s, .machines = machines, .count = 3, .bytes = 1};
     const bool good = walk(&c);
 
     if (good)
@@ -358,14 +356,14 @@ bool simulation_clock(struct simulation *s, struct rcx_cost *cost_p)
 bool simulation_clock_in_node(struct simulation *s, double *rounds_p,
                               double *volume_p)
 {
-    static const struct price round = {.message = 1}, element = {.sent = 1};
+    static const struct rcx_machine round = {.alpha = 1}, element = {.beta = 1};
     struct clock rounds = {.s = s,
-                           .prices = &round,
-                           .price_count = 1,
+                           .machines = &round,
+                           .count = 1,
                            .in_node = true,
                            .no_ports = true};
     struct clock volume = {
-        .s = s, .prices = &element, .price_count = 1, .in_node = true};
+        .s = s, .machines = &element, .count = 1, .bytes = 1, .in_node = true};
     const bool good = walk(&rounds) && walk(&volume);
 
     if (good) {
@@ -377,20 +375,14 @@ bool simulation_clock_in_node(struct simulation *s, double *rounds_p,
     return good;
 }
 
-static struct price price_on(const struct rcx_machine *machine,
-                             const struct simulation *s)
-{
-    const double bytes = (double)s->ranks[0].shape.elem_bytes;
-
-    return (struct price){machine->alpha, bytes * machine->beta,
-                          bytes * machine->gamma};
-}
-
 bool simulation_time(struct simulation *s, const struct rcx_machine *machine,
                      enum simulation_mode mode, double *time_p)
 {
-    const struct price price = price_on(machine, s);
-    struct clock c = {.s = s, .prices = &price, .price_count = 1, .mode = mode};
+    struct clock c = {.s = s,
+                      .machines = machine,
+                      .count = 1,
+                      .bytes = (double)s->ranks[0].shape.elem_bytes,
+                      .mode = mode};
     const bool good = walk(&c);
 
     if (good)
@@ -399,38 +391,21 @@ bool simulation_time(struct simulation *s, const struct rcx_machine *machine,
     return good;
 }
 
-/* Walk, and return the time at which each step ends. */
-static double *ends_of(struct clock *c)
+double *simulation_ends(struct simulation *s, const struct rcx_nodes *nodes)
 {
+    static const struct rcx_machine round = {.alpha = 1};
+    struct clock c = {.s = s, .machines = &round, .count = 1, .far = nodes};
     double *ends = NULL;
 
-    if (walk(c)) {
-        ends = per_step(c->s, sizeof *ends);
+    if (walk(&c)) {
+        ends = per_step(s, sizeof *ends);
         if (!ends)
-            simulation_lacks_memory(c->s);
-        for (size_t i = 0; ends && i < c->s->step_count; i++)
-            ends[i] = c->nodes[i].time[0];
+            simulation_lacks_memory(s);
+        for (size_t i = 0; ends && i < s->step_count; i++)
+            ends[i] = c.nodes[i].time[0];
     }
-    close_clock(c);
+    close_clock(&c);
     return ends;
-}
-
-double *simulation_ends(struct simulation *s, const struct rcx_machine *machine,
-                        enum simulation_mode mode)
-{
-    const struct price price = price_on(machine, s);
-
-    return ends_of(&(struct clock){
-        .s = s, .prices = &price, .price_count = 1, .mode = mode});
-}
-
-double *simulation_ends_between(struct simulation *s,
-                                const struct rcx_nodes *nodes)
-{
-    static const struct price round = {.message = 1};
-
-    return ends_of(&(struct clock){
-        .s = s, .prices = &round, .price_count = 1, .far = nodes});
 }
 
 /* ---- Loads --------------------------------------------------------------- */

@@ -50,17 +50,12 @@ bool simulation_time(struct simulation *s, const struct rcx_machine *machine,
                      enum simulation_mode mode, double *time_p);
 
 /*
- * Return the time at which each step of all ranks ends. NULL: as above. A
- * message that takes time t has started t before its end, on both sides. The
- * caller frees the array through s->heap.
+ * Return the round in which each step of all ranks ends: a message from one
+ * node to another takes time 1, on both sides, and nothing else takes time.
+ * nodes NULL: each message takes time 1. NULL: no memory, or a cycle, as above.
+ * The caller frees the array through s->heap.
  */
-double *simulation_ends(struct simulation *s, const struct rcx_machine *machine,
-                        enum simulation_mode mode);
-
-/* Return the same in rounds between nodes: a message from one node to another
- * takes time 1, and nothing else takes time. */
-double *simulation_ends_between(struct simulation *s,
-                                const struct rcx_nodes *nodes);
+double *simulation_ends(struct simulation *s, const struct rcx_nodes *nodes);
 
 #define SIMULATION_NO_STEP UINT32_MAX
 /*

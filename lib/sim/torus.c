@@ -126,8 +126,7 @@ static void sum(const struct loads *l, struct torus_load *load)
 bool simulation_torus(struct simulation *s, const struct simulated_torus *torus,
                       struct torus_load *load_p)
 {
-    const struct rcx_machine rounds = {.alpha = 1};
-    double *ends = simulation_ends(s, &rounds, SIMULATION_OVERLAP);
+    double *ends = simulation_ends(s, NULL);
     struct loads l = {.torus = torus, .ranks = (size_t)s->size};
 
     if (!ends)

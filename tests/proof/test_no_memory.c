@@ -123,7 +123,7 @@ static bool open_and_time(struct simulation *s, struct rcx_heap *heap,
     if (!simulation_open(s, call) || !simulation_clock(s, &cost) ||
         !simulation_time(s, &machine, SIMULATION_OVERLAP, &time))
         return false;
-    ends = simulation_ends(s, &machine, SIMULATION_OVERLAP);
+    ends = simulation_ends(s, NULL);
     rcx_heap_free(heap, ends);
     return ends != NULL;
 }

@@ -51,9 +51,8 @@ static void fill_rank(const struct drawing *d, int r, const double *ends)
 
 static struct drawing draw(const struct sim_options *o, struct sim_run *run)
 {
-    const struct rcx_machine rounds = {.alpha = 1};
     struct drawing d = {.run = run, .size = run->s.size};
-    double *ends = simulation_ends(&run->s, &rounds, SIMULATION_OVERLAP);
+    double *ends = simulation_ends(&run->s, NULL);
 
     if (run->s.lacks_memory)
         sim_exit_without_memory();

@@ -240,6 +240,13 @@ bool tune_file_has_machine(const struct tune_job *job)
     return !each_line(job->options.path, is_other, (void *)(uintptr_t)machine);
 }
 
+bool tune_machine_print(FILE *to, const struct rcx_link *far)
+{
+    return fprintf(to,
+                   "machine far-alpha=%.2fus far-beta=%.4fns far-tell=%.2fus\n",
+                   1e6 * far->alpha, 1e9 * far->beta, 1e6 * far->tell) > 0;
+}
+
 static void put_machine(FILE *to, const void *arg)
 {
     tune_machine_print(to, arg);

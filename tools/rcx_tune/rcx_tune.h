@@ -6,7 +6,6 @@
  *
  *   main.c     the command line; the loop over points
  *   measure.c  candidates of a point, and their times
- *   machine.c  the cost of messages between nodes
  *   file.c     rules, and their file
  *   times.c    the file of all times
  *   map.c      a picture of the methods that the rules choose
@@ -89,12 +88,6 @@ struct rcx_shape tune_shape(const struct tune_job *job,
  * times. */
 rcx_status_t tune_measure(struct tune_job *job, struct tune_point *point);
 
-/* Measure how much longer messages, and a byte, take between nodes than within
- * one. All ranks get the result. */
-rcx_status_t tune_machine(const struct tune_job *job, struct rcx_link *far_p);
-/* Print the line "machine ...". False: it failed. */
-bool tune_machine_print(FILE *to, const struct rcx_link *far);
-
 /* ---- The file ------------------------------------------------------------ */
 
 /* Whether there is no such file yet, or one of rules; else an error is
@@ -108,6 +101,8 @@ bool tune_file_has(const struct tune_job *job, const struct perf_coll *coll);
  * printed. */
 bool tune_file_put(const struct tune_job *job, const struct tune_point points[],
                    int n);
+/* Print the line "machine ...", of messages between nodes. False: it failed. */
+bool tune_machine_print(FILE *to, const struct rcx_link *far);
 bool tune_file_has_machine(const struct tune_job *job);
 bool tune_file_put_machine(const struct tune_job *job,
                            const struct rcx_link *far);

@@ -295,8 +295,9 @@ run 0 "${launch[@]}" -n 12 --nodes 3 env RCX_MACHINE=usual LD_PRELOAD="$counts" 
     && exchanges 3 "2 values put, 6 had" && exchanges 9 "0 values put, 0 had" \
     && exchanges 12 "2 fences, 2 with data"
 ok $? "on several nodes, one value a node is put and read"
-run 0 "${launch[@]}" -n 12 env LD_PRELOAD="$counts" "$main" launch && says_nothing \
-    && exchanges 1 "1 values put, 11 had" && exchanges 11 "1 values put, 0 had"
+# Twelve ranks want 61 MB of shared memory, which is not everywhere.
+run 0 "${launch[@]}" -n 12 env LD_PRELOAD="$counts" "$main" launch \
+    && ! said | grep -qv '/dev/shm is too small for 12 ranks: ' && exchanges 1 "1 values put, 11 had" && exchanges 11 "1 values put, 0 had"
 ok $? "on one node, each rank puts its own"
 
 # Altered bytes of a node's value: the rank of its first part, and the length of

@@ -19,7 +19,6 @@ printf '%s auto\n' allreduce bcast >"$folder/rules"
 nodes=("$rcxrun" -n 4 --nodes 4 -x RCX_TUNING="$folder/rules")
 
 says() { grep -q -e "$1" "$err"; }
-says_nothing() { is_silent; }
 prints() { grep -qx -e "$1" "$out"; }
 measured='^rcx info: \[0\] the network between ranks 0 and 1: far-alpha=[0-9.e+]*us,far-beta=[0-9.e+]*ns,far-tell=[0-9.e+]*us, measured in'
 
@@ -36,8 +35,8 @@ ok $? "nor where a file of rules has a machine"
 
 far=far-alpha=900us,far-beta=0.01ns
 slow=far-alpha=1us,far-beta=900ns
-run 0 "${nodes[@]}" -x RCX_MACHINE=$far "$main" methods && says_nothing && cp "$out" "$folder/far" \
-    && run 0 "${nodes[@]}" -x RCX_MACHINE=$slow "$main" methods && says_nothing && cp "$out" "$folder/slow" \
+run 0 "${nodes[@]}" -x RCX_MACHINE=$far "$main" methods && is_silent && cp "$out" "$folder/far" \
+    && run 0 "${nodes[@]}" -x RCX_MACHINE=$slow "$main" methods && is_silent && cp "$out" "$folder/slow" \
     && [ "$(diff "$folder/far" "$folder/slow" | grep -c '^<')" -eq 4 ]
 ok $? "RCX_MACHINE sets the prices of all calls"
 run 0 "${nodes[@]}" -x RCX_TUNING="$folder/machine" -x RCX_MACHINE=$slow "$main" methods && cmp -s "$out" "$folder/slow"

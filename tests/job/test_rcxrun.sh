@@ -64,7 +64,6 @@ no_strays() { [ -z "$(strays)" ]; }
 no_files() { [ -z "$(ls -A "$TMPDIR")" ]; }
 lines() { [ "$(grep -c "$1" "$out")" -eq "$2" ]; }
 says() { grep -q -e "$1" "$err"; }
-says_nothing() { is_silent; }
 
 # nothing_left: no process and no file is left, now; left_soon: polls for it.
 nothing_left() { no_strays && no_files; }
@@ -73,7 +72,7 @@ left_soon() { until_true no_strays && until_true no_files; }
 # --- the job's data ---
 
 for n in 1 2 4 8 33; do
-    run 0 "$rcxrun" -n $n "$client" fence && says_nothing && [ ! -s "$out" ]
+    run 0 "$rcxrun" -n $n "$client" fence && is_silent && [ ! -s "$out" ]
     ok $? "$n ranks exchange data by a fence"
 done
 
@@ -122,7 +121,7 @@ ok $? "a rank killed by a signal gives 128 plus its number"
 run 134 "$rcxrun" -n 2 "$client" die 6 0 && says "killed by signal 6 (Aborted)"
 ok $? "a rank that aborts is reported as such"
 
-run 0 "$rcxrun" -n 3 "$client" leave && says_nothing
+run 0 "$rcxrun" -n 3 "$client" leave && is_silent
 ok $? "leaving without PMIx_Finalize is no failure"
 
 run 17 "$rcxrun" -n 4 "$client" abort 17 2 && says "rank 2 (pid [0-9]*) called PMIx_Abort with status 17: no more flux" && nothing_left
@@ -148,7 +147,7 @@ ok $? "--keep-going reports every failure and keeps the first status"
 run 124 "$rcxrun" -t 0.5 -n 2 sleep 600 && says "timeout after 0.5 s" && nothing_left
 ok $? "--timeout ends the job with status 124"
 
-run 0 "$rcxrun" -t 600 -n 2 true && says_nothing
+run 0 "$rcxrun" -t 600 -n 2 true && is_silent
 ok $? "--timeout does nothing to a job that ends in time"
 
 # --- programs and options ---
@@ -249,7 +248,7 @@ ok $? "-x sets a variable"
 )
 ok $? "variables of an outer launcher do not reach the ranks"
 
-run 0 "$rcxrun" -n 2 "$rcxrun" -n 3 "$client" fence && says_nothing && run 0 "$rcxrun" -n 2 "$rcxrun" -n 3 sh -c 'echo $PMIX_RANK' \
+run 0 "$rcxrun" -n 2 "$rcxrun" -n 3 "$client" fence && is_silent && run 0 "$rcxrun" -n 2 "$rcxrun" -n 3 sh -c 'echo $PMIX_RANK' \
     && lines '^2$' 2 && nothing_left
 ok $? "rcxrun runs under rcxrun"
 

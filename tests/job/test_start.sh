@@ -65,7 +65,6 @@ warns() {
         return 1
     done
 }
-says_nothing() { is_silent; }
 says() { [ "$(grep -c -- "$2" "$err")" -eq "$1" ]; } # COUNT PATTERN
 
 # --- memory that may not be read ---
@@ -97,14 +96,14 @@ for case in undumpable userns; do
         "$main" launch && warns 1 "${reason[$case]}" "[0]"
     ok $? "${what[$case]}: only its own node is warned"
     run 0 "${launch[@]}" -n 2 --nodes 2 "${rank_1[@]}" "${words[@]}" -- \
-        "$main" launch && says_nothing
+        "$main" launch && is_silent
     ok $? "${what[$case]}: alone on its node, it does not warn"
     run 0 "${launch[@]}" -n 2 -x RCX_UCX_TLS=all "${rank_1[@]}" "${words[@]}" \
-        -- "$main" launch && says_nothing
+        -- "$main" launch && is_silent
     ok $? "${what[$case]}: the user's choice stays, without a warning"
 done
 
-run 0 "${launch[@]}" -n 3 "${large[@]}" && says_nothing
+run 0 "${launch[@]}" -n 3 "${large[@]}" && is_silent
 ok $? "ranks that may read each other are not warned"
 
 # --- memory of UCX ---
@@ -133,7 +132,7 @@ if "${with_shm[@]}" 1m true 2>/dev/null; then
     run 0 "${with_shm[@]}" 1m "${launch[@]}" -n 4 --nodes 2 "$main" launch \
         && warns 2 "/dev/shm" "2 ranks" "1048576 available"
     ok $? "1 MB of shared memory: one rank of each node warns"
-    run 0 "${with_shm[@]}" 64m "${launch[@]}" -n 3 "$main" quick && says_nothing
+    run 0 "${with_shm[@]}" 64m "${launch[@]}" -n 3 "$main" quick && is_silent
     ok $? "64 MB of shared memory are enough for 3 ranks"
     # without this failure the tests above would show nothing
     ! run 0 "${with_shm[@]}" 1m "${launch[@]}" -n 2 -x RCX_UCX_TLS=posix,self \
@@ -160,7 +159,7 @@ differs from that of rank 0: .* must be equal on all ranks"
 done
 run 0 "${launch[@]}" -n 4 "${rank_1[@]}" env RCX_ORDER=same RCX_WAIT=yield \
     RCX_PLAN_CACHE=0 RCX_ISA=baseline RCX_LOG=error -- "$main" launch \
-    && says_nothing
+    && is_silent
 ok $? "settings that change no message may differ"
 
 # --- messages that are logged once ---
@@ -190,7 +189,7 @@ ok $? "an unknown RCX variable on one rank is logged by it"
 
 # With more ranks, one rank of each node compares the settings for the others.
 many=("${launch[@]}" --keep-going -n 10 --nodes 2)
-run 0 "${many[@]}" "$main" launch && says_nothing
+run 0 "${many[@]}" "$main" launch && is_silent
 ok $? "ten ranks on two nodes start, and log nothing"
 run $ERR_CONFIG "${many[@]}" "${rank_1[@]}" env RCX_ORDER=canonical -- "$main" \
     launch && says 1 "^rcx " && says 1 '^rcx error: \[0\] RCX_ORDER of rank 1 '
@@ -281,7 +280,7 @@ ok $lost "the error of one rank is printed before the job ends"
 need=28
 
 run 0 "${launch[@]}" -n 3 env LD_PRELOAD="$counts" "$main" launch \
-    && says_nothing \
+    && is_silent \
     && [ "$(grep -cx 'rcx_init: 1 fences, 1 with data' "$out")" -eq 3 ]
 ok $? "rcx_init enters one fence, which carries data"
 
@@ -291,7 +290,7 @@ exchanges() { [ "$(grep -cx "rcx_init: $2" "$out")" -eq "$1" ]; }
 # The lowest rank of a node puts the data of all its ranks, and reads all
 # values: first records of the network, then addresses. To measure the network,
 # ranks connect, for which they read the addresses of those that they send to.
-run 0 "${launch[@]}" -n 12 --nodes 3 env RCX_MACHINE=usual LD_PRELOAD="$counts" "$main" launch && says_nothing \
+run 0 "${launch[@]}" -n 12 --nodes 3 env RCX_MACHINE=usual LD_PRELOAD="$counts" "$main" launch && is_silent \
     && exchanges 3 "2 values put, 6 had" && exchanges 9 "0 values put, 0 had" \
     && exchanges 12 "2 fences, 2 with data"
 ok $? "on several nodes, one value a node is put and read"
@@ -322,7 +321,7 @@ ok $? "a UCX that grants less than RCX needs is an error on every rank"
 # --- job sizes for UCX, and a network that does not open ---
 need=28
 
-run 0 "${launch[@]}" -n 12 --nodes 3 env LD_PRELOAD="$fabric" "$main" launch && says_nothing \
+run 0 "${launch[@]}" -n 12 --nodes 3 env LD_PRELOAD="$fabric" "$main" launch && is_silent \
     && [ "$(grep -cx '10 endpoints' "$out")" -eq 12 ] && [ "$(grep -cx '4 on a node' "$out")" -eq 12 ]
 ok $? "UCX expects 2 ceil(lg p) + 2 endpoints, and the number of ranks of a node"
 

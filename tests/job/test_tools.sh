@@ -22,9 +22,8 @@ perf() {
 lines() { [ "$(grep -c -e "$1" "$out")" -eq "$2" ]; }
 prints() { grep -q -e "$1" "$out"; }
 says() { grep -q -e "$1" "$err"; }
-says_nothing() { is_silent; }
 narrow() { ! grep -v '^  RCX_SHM=' "$out" | grep -m 1 '.\{81\}' | sed 's/^/# wide: /' | grep .; }
-clean() { says_nothing && ! prints WRONG; }
+clean() { is_silent && ! prints WRONG; }
 
 # --- rcx_perf: results ---
 
@@ -207,7 +206,7 @@ nodes=2 perf 0 3 --coll reduce_scatter_block --algo all --json --min 24 --max 24
     && { ! command -v python3 >/dev/null || python3 -m json.tool "$out" >/dev/null; }
 ok $? "--algo all gives one object in JSON"
 
-run 0 env RCX_ORDER=canonical "$rcxrun" -n 3 "$perf" --algo all --iters 1 --min 24 --max 24 && says_nothing \
+run 0 env RCX_ORDER=canonical "$rcxrun" -n 3 "$perf" --algo all --iters 1 --min 24 --max 24 && is_silent \
     && prints ' recursive_doubling ' && ! prints ' ring '
 ok $? "--algo all leaves out what does not fit"
 
@@ -279,11 +278,11 @@ ok $? "programs learn of it in JSON"
 
 # --- rcx_perf: output ---
 
-perf 0 2 --csv --check=2 --max 64 && says_nothing && lines '^coll,' 1 \
+perf 0 2 --csv --check=2 --max 64 && is_silent && lines '^coll,' 1 \
     && lines '^allreduce,float64,sum,0,2,blocking,0,sync,[0-9]*,[0-9]*,"recursive_doubling",3,.*,ok,1$' 4 && lines . 5
 ok $? "--csv prints one line of names and one for each size"
 
-perf 0 2 --json --max 64 && says_nothing && lines '"bytes": ' 4 && lines '"ok": null' 4 \
+perf 0 2 --json --max 64 && is_silent && lines '"bytes": ' 4 && lines '"ok": null' 4 \
     && { ! command -v python3 >/dev/null || python3 -m json.tool "$out" >/dev/null; }
 ok $? "--json prints one object"
 
@@ -350,28 +349,28 @@ ok $? "rcx_perf has --help and --version"
 
 # --- rcx_info ---
 
-run 0 "$info" --all && says_nothing && narrow && prints '^RCX [0-9]' && prints 'baseline  *available' \
+run 0 "$info" --all && is_silent && narrow && prints '^RCX [0-9]' && prints 'baseline  *available' \
     && prints '^Environment variables' && prints '^Ops and types' && prints '^Algorithms' && prints '^Machine' && ! prints '^Bootstraps'
 ok $? "rcx_info --all prints all but the launcher"
 
-run 0 env RCX_ORDER=rank "$info" && says_nothing && narrow && [ "$(wc -l <"$out")" -lt 30 ] && prints '^RCX [0-9]' \
+run 0 env RCX_ORDER=rank "$info" && is_silent && narrow && [ "$(wc -l <"$out")" -lt 30 ] && prints '^RCX [0-9]' \
     && prints '^\* RCX_ORDER  *rank  *(default auto)' && ! prints '^. RCX_ISA' && prints 'rcx_info --help'
 ok $? "rcx_info alone prints a page: the build, and the variables that are set"
 
 bad=0
 for option in --build --config --types --algorithms --launch; do
-    run 0 "$info" $option && says_nothing && [ "$(grep -c '^[A-Z]' "$out")" -eq 1 ] && narrow || wrong
+    run 0 "$info" $option && is_silent && [ "$(grep -c '^[A-Z]' "$out")" -eq 1 ] && narrow || wrong
 done
 ok $bad "each option prints its section alone"
 
-run 0 "$info" --machine --ranks 3 && says_nothing && narrow && lines '^Machine$' 1 && lines '^Figures, ' 1 \
+run 0 "$info" --machine --ranks 3 && is_silent && narrow && lines '^Machine$' 1 && lines '^Figures, ' 1 \
     && prints '^  this process  *cpus [0-9]' && prints '^  process_vm_readv  *a call [0-9]* ns' \
     && lines '^Decided for 3 ranks on [0-9]* cores*$' 1 && lines '^  RCX_SHM=ring=' 1 && ! prints '(set)' \
     && decided=$(sed -n 's/^  RCX_SHM=//p' "$out") && run 0 env RCX_SHM="$decided" "$info" --machine --ranks 3 \
-    && says_nothing && lines "^  RCX_SHM=$decided\$" 1 && lines '(set)$' 8
+    && is_silent && lines "^  RCX_SHM=$decided\$" 1 && lines '(set)$' 8
 ok $? "rcx_info --machine prints places, figures, and what is decided, as RCX_SHM takes it"
 
-run 0 env RCX_ORDER=rank RCX_UCX_TLS=self "$info" -c && says_nothing && lines '^\* ' 2 \
+run 0 env RCX_ORDER=rank RCX_UCX_TLS=self "$info" -c && is_silent && lines '^\* ' 2 \
     && prints '^\* RCX_ORDER  *rank  *(set by the environment; default auto)' && prints '^\* RCX_UCX_TLS  *self  *(set)'
 ok $? "variables that are set are marked"
 
@@ -385,7 +384,7 @@ if [ "$left_out" ]; then
     run 1 env RCX_ALLREDUCE="$left_out" "$info" --build \
         && says "RCX_ALLREDUCE=$left_out: $left_out of allreduce is not in this build of RCX; .*-Dalgorithms=all adds it"
 else
-    run 0 env RCX_ALLREDUCE=swing "$info" --build && says_nothing
+    run 0 env RCX_ALLREDUCE=swing "$info" --build && is_silent
 fi
 ok $? "an algorithm that only -Dalgorithms=all builds is there, or the error names the option"
 
@@ -395,13 +394,13 @@ ok $? "an unknown RCX variable is reported"
 run 0 env RCX_ISA=baseline "$info" --build && prints 'baseline  *available, in use' && lines 'in use' 1
 ok $? "the instruction set that the environment chose is in use"
 
-run 0 "$rcxrun" -n 2 "$info" --launch && says_nothing && lines 'job size  *2' 2 && lines 'server  *answers' 2
+run 0 "$rcxrun" -n 2 "$info" --launch && is_silent && lines 'job size  *2' 2 && lines 'server  *answers' 2
 ok $? "--launch prints what the launcher says"
 
-run 0 "$rcxrun" -n 3 "$info" --launch && says_nothing && lines '^ *rank [0-2]  *mapped memory$' 6 \
-    && run 0 "$rcxrun" -n 2 -x RCX_LANES=ucp "$info" --launch && says_nothing \
+run 0 "$rcxrun" -n 3 "$info" --launch && is_silent && lines '^ *rank [0-2]  *mapped memory$' 6 \
+    && run 0 "$rcxrun" -n 2 -x RCX_LANES=ucp "$info" --launch && is_silent \
     && lines "^ *rank [01]  *UCX's messages: RCX_LANES=ucp$" 2 \
-    && run 0 "$rcxrun" -n 2 -x RCX_ERR_MODE=peer "$info" --launch && says_nothing \
+    && run 0 "$rcxrun" -n 2 -x RCX_ERR_MODE=peer "$info" --launch && is_silent \
     && lines '^ *rank [01]  *mapped memory$' 2
 ok $? "--launch prints the lane to each rank, and the reason"
 

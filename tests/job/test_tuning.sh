@@ -22,19 +22,18 @@ quick=(--max 4K --factor 64 --rounds 3 --time 100us)
 
 prints() { grep -q -e "$1" "$out"; }
 says() { grep -q -e "$1" "$err"; }
-says_nothing() { is_silent; }
 rules() { grep -v '^#' "$file"; }
 
 # --- rules ---
 
 printf '%s\n' '# mine' 'allreduce bytes=..1K tree' 'allreduce ranks=4 bytes=..1K ring' >"$file"
-run 0 "$rcxrun" -n 3 -x RCX_TUNING="$file" "$perf" --iters 3 --min 8 --max 8 && says_nothing && prints ' tree' \
-    && run 0 "$rcxrun" -n 3 -x RCX_TUNING="$file" "$perf" --iters 3 --min 4K --max 4K && says_nothing && ! prints ' tree' \
+run 0 "$rcxrun" -n 3 -x RCX_TUNING="$file" "$perf" --iters 3 --min 8 --max 8 && is_silent && prints ' tree' \
+    && run 0 "$rcxrun" -n 3 -x RCX_TUNING="$file" "$perf" --iters 3 --min 4K --max 4K && is_silent && ! prints ' tree' \
     && run 0 "$rcxrun" -n 3 -x RCX_TUNING="$file" -x RCX_ALLREDUCE=direct "$perf" --iters 3 --min 8 --max 8 \
     && prints ' direct'
 ok $? "the first rule that fits a call decides, and a variable before it"
 
-run 0 "$rcxrun" -n 4 --nodes 2 -x RCX_TUNING=<(echo) "$perf" --iters 3 --min 8 --max 8 && says_nothing
+run 0 "$rcxrun" -n 4 --nodes 2 -x RCX_TUNING=<(echo) "$perf" --iters 3 --min 8 --max 8 && is_silent
 ok $? "a file without rules is none"
 
 printf 'allreduce tree\nalreduce ring\n' >"$file.wrong"
@@ -49,20 +48,20 @@ run 2 "$rcxrun" -n 3 bash -c '
 ok $? "rules that differ between ranks are an error"
 
 sed -n '/^```/,/^```/p' "$guide" | grep -v '^```' >"$file.guide"
-[ -s "$file.guide" ] && run 0 env RCX_TUNING="$file.guide" "$info" --explain alltoall -n 6 --bytes 64 && says_nothing \
+[ -s "$file.guide" ] && run 0 env RCX_TUNING="$file.guide" "$info" --explain alltoall -n 6 --bytes 64 && is_silent \
     && prints "bruck:radix=2, by the rule in line 5 of $file.guide"
 ok $? "the example of docs/howto/tuning.md is valid"
 
 # --- rcx_tune ---
 
 rm "$file"
-run 0 "$rcxrun" -n 3 "$tune" -o "$file" "${quick[@]}" && says_nothing && prints '^# regret of '
+run 0 "$rcxrun" -n 3 "$tune" -o "$file" "${quick[@]}" && is_silent && prints '^# regret of '
 ok $? "rcx_tune measures all collectives"
 colls=$(rules | cut -d' ' -f1 | sort -u | tr '\n' ' ')
 [ "$colls" = "allgather allreduce alltoall barrier bcast exscan gather reduce reduce_scatter scan scatter " ] \
     && ! rules | grep -v '^[a-z_]* ranks=3 nodes=1 per-node=3 '
 ok $? "and writes rules for each"
-run 0 "$rcxrun" -n 3 -x RCX_TUNING="$file" "$perf" --iters 3 --check && says_nothing
+run 0 "$rcxrun" -n 3 -x RCX_TUNING="$file" "$perf" --iters 3 --check && is_silent
 ok $? "which RCX takes"
 
 rules >"$folder/before"
@@ -85,12 +84,12 @@ ok $? "a picture has the methods of the file"
 run 1 "$rcxrun" -n 2 "$tune" -c barrier --svg "$folder/no/such" "${quick[@]}" && says 'No such file'
 ok $? "a picture that cannot be written is an error"
 run 0 "$rcxrun" -n 3 "$tune" -o "$folder/variants" -c bcast --min 64K --max 64K --rounds 2 --time 100us --ratio 100 \
-    --variants && says_nothing && run 0 env RCX_TUNING="$folder/variants" "$info" --explain bcast -n 3 --bytes 64K \
+    --variants && is_silent && run 0 env RCX_TUNING="$folder/variants" "$info" --explain bcast -n 3 --bytes 64K \
     && prints "by the rule in line 1 of $folder/variants\\|by RCX's rule"
 ok $? "parameters that are not the usual ones are tried, too"
 # Values of parameters are chosen by prices, so rcx_sim has those of the run.
 run 0 "$rcxrun" -n 4 --nodes 2 -x RCX_MACHINE=usual "$tune" --times "$folder/times" -c allgather,bcast "${quick[@]}" --min 16K --max 16K \
-    && says_nothing && head -n 1 "$folder/times" | grep -qxE 'machine far-alpha=[0-9.]+us far-beta=[0-9.]+ns far-tell=[0-9.]+us' \
+    && is_silent && head -n 1 "$folder/times" | grep -qxE 'machine far-alpha=[0-9.]+us far-beta=[0-9.]+ns far-tell=[0-9.]+us' \
     && grep -qE '^allgather 4 2 blocks [0-9]+ 16384 [0-9.]+ [a-z_]+$' "$folder/times" \
     && [ "$(grep -c ' 16384 ' "$folder/times")" -ge 10 ] \
     && { "$sim" regret --usual --times "$folder/times" || true; } | grep -q '^2 points, 0 without'
@@ -118,7 +117,7 @@ ok $? "rcx_tune has --help and --version, and refuses the rest"
 
 # --- rcx_info --explain ---
 
-run 0 "$info" --explain allreduce --bytes 64K -n 48 --nodes 6 && says_nothing && prints ' byte on 48 ranks, 6 nodes with up to 8' \
+run 0 "$info" --explain allreduce --bytes 64K -n 48 --nodes 6 && is_silent && prints ' byte on 48 ranks, 6 nodes with up to 8' \
     && prints "hierarchical:leaders=8, by RCX's rule \"allreduce " && prints '^ *[0-9.]*  ring$'
 ok $? "--explain names the rule, and prices"
 run 0 env RCX_ORDER=canonical "$info" --explain allreduce -n 6 && prints '-  ring .*keeps order level same' \

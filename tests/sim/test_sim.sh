@@ -14,7 +14,6 @@ here=$(dirname -- "$(realpath -- "${BASH_SOURCE[0]}")")
 lines() { [ "$(grep -c -e "$1" "$out")" -eq "$2" ]; }
 prints() { grep -q -e "$1" "$out"; }
 says() { grep -q -e "$1" "$err"; }
-says_nothing() { is_silent; }
 narrow() { ! grep -m 1 '.\{81\}' "$out" | sed 's/^/# wide: /' | grep .; }
 
 # xml FILE XPATH N: FILE is XML and has N such elements
@@ -110,7 +109,7 @@ ok $bad "the simplest schedules of the other collectives are as expected"
 
 # --- cost, against formulas ---
 
-run 0 "$sim" cost --ranks 4,6..8 --count 336 --elem 1 --algo ring --alpha 1 --beta 0.5 --gamma 0.25 && says_nothing \
+run 0 "$sim" cost --ranks 4,6..8 --count 336 --elem 1 --algo ring --alpha 1 --beta 0.5 --gamma 0.25 && is_silent \
     && row 4 336 ring 6 504 252 321 6 504 252 321 \
     && row 8 336 ring 14 588 294 381.5 14 588 294 381.5 && lines ' ring ' 4
 ok $? "cost prints the papers' costs, and simulated ones"
@@ -129,7 +128,7 @@ ok $? "with --paper they do not"
 
 # --- verify ---
 
-run 0 "$sim" verify --coll allreduce --algo all --ranks 1..5 && says_nothing \
+run 0 "$sim" verify --coll allreduce --algo all --ranks 1..5 && is_silent \
     && prints '^allreduce ring: [1-9][0-9]* cases proved$' \
     && prints '^[1-9][0-9]* cases proved in all$'
 ok $? "verify proves correct schedules, and counts them"
@@ -230,14 +229,14 @@ reports() {
 }
 
 # On a ring of 4, doubling sends a vector one hop, then two, half of it either way
-run 0 "$sim" load -p 4 -a recursive_doubling -a ring && says_nothing && narrow && reports recursive_doubling 2 2 12 \
+run 0 "$sim" load -p 4 -a recursive_doubling -a ring && is_silent && narrow && reports recursive_doubling 2 2 12 \
     && reports ring 1.5 1.5 6 && run 0 "$sim" load -p 4 --columns 2 -a recursive_doubling && reports recursive_doubling 1 0.5 8 \
     && run 0 "$sim" load -p 8 --columns 2 --rows 2 -a recursive_doubling && reports recursive_doubling 1.5 0.5 24
 ok $? "load adds up what links of a ring and of a torus carry"
 
 # a chain of 4 crosses one of three gaps or two, and the binomial tree from 0 goes
 # to 2, 1 and 3
-run 0 "$sim" load -c bcast -p 4 --group 2 -a tree -a tree:topology=chain,fan=1 && says_nothing && narrow \
+run 0 "$sim" load -c bcast -p 4 --group 2 -a tree -a tree:topology=chain,fan=1 && is_silent && narrow \
     && reports tree 1 1 2 2 && reports tree:topology=chain,fan=1 1 1 1.5 2 \
     && run 0 "$sim" load -c bcast -p 27 --group 3 --per-node 3 -a hierarchical -a multi_object \
     && prints '^ *27 hierarchical  *4  *8 ' && prints '^ *27 multi_object  *2  *8 '
@@ -266,7 +265,7 @@ ok $? "docs/explanation/locality.md has what load prints"
 # --- map ---
 
 three=(--algo recursive_doubling --algo ring --algo direct)
-run 0 "$sim" map --coll allreduce "${three[@]}" --ranks 3..8 --min 8 --max 1M && says_nothing \
+run 0 "$sim" map --coll allreduce "${three[@]}" --ranks 3..8 --min 8 --max 1M && is_silent \
     && lines '^ *[3-8]  ' 6 && lines '^[a-c]  ' 3 \
     && prints '^    3   a .*  b$' && prints '^    8   c .*  b$' && prints '^c  recursive_doubling$'
 ok $? "map names the fastest algorithm for each number of ranks and size"
@@ -292,7 +291,7 @@ for options in "" "-c reduce" "-c reduce_scatter -p 2..12" "-c barrier" "-p 1024
 done
 ok $bad "a map has units, a legend, and colours that are easy to distinguish"
 
-run 0 "$sim" map -p 2,5 --max 8 --chosen && says_nothing && prints '^    2   a$' && prints '^    5  [a-z][a-z]$' \
+run 0 "$sim" map -p 2,5 --max 8 --chosen && is_silent && prints '^    2   a$' && prints '^    5  [a-z][a-z]$' \
     && prints '^a  recursive_doubling$' && prints '^stated cost of what is chosen / of the fastest: median [1-9]' \
     && run 0 "$sim" map -p 16 --per-node 4 --max 8 --chosen && prints '^a  multi_object$' \
     && run 0 "$sim" map -p 5 --chosen --svg "$scratch/map.svg" && readable map "$scratch/map.svg" \
@@ -303,7 +302,7 @@ ok $? "map --chosen shows what RCX takes, beside the fastest"
 
 tables=$here/../../tools/tables
 node() { run 0 "$sim" node --machine "$tables/epyc-64.node" "$@"; }
-node -c bcast -p 4,16 --min 64 --max 128K -a tree:topology=chain,fan=1 -a hierarchical -a tree:segment=16K,window=3 && says_nothing && narrow \
+node -c bcast -p 4,16 --min 64 --max 128K -a tree:topology=chain,fan=1 -a hierarchical -a tree:segment=16K,window=3 && is_silent && narrow \
     && lines '^ *4 ' 60 && lines '^ *16 ' 72 && lines 'hierarchical by ccx' 12 && lines 'segment=16384,window=3' 6
 ok $? "node has what RCX chooses, methods by name and segment, and those by nodes on the levels that ranks are on"
 
@@ -352,7 +351,7 @@ bcast 4 2 blocks 0 64 11.000 circulant:blocks=1
 END
 echo 'bcast tree' >"$scratch/tree.rules"
 echo 'bcast scatter_allgather' >"$scratch/other.rules"
-run 0 "$sim" regret --times "$scratch/times" --rules "$scratch/tree.rules" && says_nothing \
+run 0 "$sim" regret --times "$scratch/times" --rules "$scratch/tree.rules" && is_silent \
     && prints '^bcast .* 8 .* 1.25  tree -> circulant:blocks=1$' && prints '^bcast .* 64 .* 1.00  tree -> tree$' \
     && prints '^2 points, 0 without a time of the choice; 50.0 % within 1.15; .* most 1.25$'
 ok $? "regret holds what rules choose against measured times"
@@ -367,7 +366,7 @@ ok $? "regret says what is no file of times"
 
 # --- table1 ---
 
-run 0 "$sim" table1 && says_nothing && lines '^ *[0-9]* [SMLX]' 23 && prints '^ 63 XL ring_latency  *6826.00 ' && lines '^  *[a-z]*_[a-z]*  *[0-9]' 69 \
+run 0 "$sim" table1 && is_silent && lines '^ *[0-9]* [SMLX]' 23 && prints '^ 63 XL ring_latency  *6826.00 ' && lines '^  *[a-z]*_[a-z]*  *[0-9]' 69 \
     && prints 'the paper prints 6'
 ok $? "table1 has the paper's rows, and RCX's algorithms agree with them"
 

@@ -202,6 +202,7 @@ struct rcx_transport_args {
     bool ucx_watches_node; /* also peers on this node without mapped memory,
                               which then excludes faster transports */
     enum rcx_lanes lanes;
+    int64_t timeout_ns;          /* deadline of operations; 0: none */
     struct rcx_shm_settings shm; /* that the user has set */
     struct rcx_machine *machine; /* gets the figures of this node, if the
                                     transport learns them */

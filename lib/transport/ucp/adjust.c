@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* UCX settings that RCX changes unless the user has set them. */
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "transport/node/caps.h"
 #include "transport/node/network.h"
 #include "transport/ucp/adjust.h"
+#include "transport/ucp/rdma.h"
 
 /*
  * What UCX takes of shared memory files for a worker: the elements of its FIFO,
@@ -86,18 +86,6 @@ static size_t ack_bytes(const char *threshold)
     return bytes >= 0 && bytes < MOST_UNACKED ? (size_t)bytes : MOST_UNACKED;
 }
 
-static bool has_rdma(void)
-{
-    DIR *devices = opendir("/sys/class/infiniband");
-    const struct dirent *entry = NULL;
-
-    while (devices && (entry = readdir(devices)) && entry->d_name[0] == '.')
-        continue;
-    if (devices)
-        closedir(devices);
-    return entry != NULL;
-}
-
 /*
  * Thresholds for shared memory do not apply to RDMA, of which UCX knows more:
  * these are left to UCX, also if it has one threshold for both (1.13). A socket
@@ -111,7 +99,7 @@ static const char *set_rendezvous(const struct rcx_transport_args *args,
     const char *memory = rendezvous_threshold(node, ranks);
     char both[64];
 
-    if (node->has_all || !has_rdma()) {
+    if (node->has_all || !rcx_has_rdma()) {
         ucp_config_modify(config, "RNDV_THRESH", memory);
         return memory;
     }
@@ -186,12 +174,30 @@ static void tell_choice(const struct rcx_transport_args *args, const char *tls,
                  user_setting("RNDV_THRESH") ? " (set by the user)" : "");
 }
 
+/* Whether a list of devices, as of UCX_NET_DEVICES, has one of TCP. */
+static bool has_interface(const char *list)
+{
+    char path[sizeof "/sys/class/net/" + IF_NAMESIZE];
+
+    for (size_t length; *list; list += length + (list[length] == ',')) {
+        length = strcspn(list, ",");
+        if ((length == 3 && strncmp(list, "all", 3) == 0) || list[0] == '^')
+            return true;
+        snprintf(path, sizeof path, "/sys/class/net/%.*s",
+                 length < IF_NAMESIZE ? (int)length : 0, list);
+        if (length < IF_NAMESIZE && access(path, F_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* UCX warns of settings of transports that it does not use. */
 static bool uses_tcp(const struct rcx_node *node)
 {
     const char *tls = user_setting("TLS");
+    const char *devices = user_setting("NET_DEVICES");
 
-    if (node->has_all)
+    if (node->has_all || (devices && !has_interface(devices)))
         return false;
     if (!tls)
         return true;
@@ -244,7 +250,7 @@ static void copy_over_tcp(const struct rcx_transport_args *args,
                           const struct rcx_node *node, ucp_config_t *config)
 {
     if ((args->ucx_watches_node || !node->has_all) &&
-        !user_setting("ZCOPY_THRESH") && !has_rdma())
+        !user_setting("ZCOPY_THRESH") && !rcx_has_rdma())
         ucp_config_modify(config, "ZCOPY_THRESH", "inf");
 }
 
@@ -263,7 +269,7 @@ static rcx_status_t choose_devices(const struct rcx_transport_args *args,
 
     if (status != RCX_OK)
         return status;
-    if (user_setting("NET_DEVICES") || has_rdma() || !uses_tcp(node) ||
+    if (user_setting("NET_DEVICES") || rcx_has_rdma() || !uses_tcp(node) ||
         !rcx_network_choose(&net, list, sizeof list, rest, sizeof rest))
         return RCX_OK;
     ucp_config_modify(config, "NET_DEVICES", list);
@@ -307,6 +313,7 @@ rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
         threshold = set_rendezvous(args, config, node, node->tasks + unknown);
     connect_without_waiting(node, config);
     copy_over_tcp(args, node, config);
+    rcx_rdma_adjust(config, user_setting, args->timeout_ns);
     tell_choice(args, tls, threshold);
     *ack_bytes_p = ack_bytes(threshold);
     return RCX_OK;

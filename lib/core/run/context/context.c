@@ -207,6 +207,7 @@ static rcx_status_t open_transport(struct rcx_context *context)
         .watches_peers = context->config.watches_peers,
         .ucx_watches_node = context->config.ucx_watches_node,
         .lanes = context->config.lanes,
+        .timeout_ns = context->config.timeout_ns,
         .shm = context->config.shm,
         .machine = &context->machine};
 

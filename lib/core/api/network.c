@@ -69,8 +69,8 @@ static bool is_known(uint64_t word)
 struct pair {
     rcx_comm_t *comm;
     int peer;
-    char *buffer; /* of LONGEST bytes */
     char reply[SHORT];
+    char buffer[LONGEST];
 };
 
 static double seconds_since(uint64_t start_ns)
@@ -214,19 +214,25 @@ rcx_status_t rcx_network_time(struct rcx_context *context, struct rcx_link *far)
 {
     const int rank = context->boot->rank;
     const int other = first_elsewhere(rcx_nodes_linked(context->nodes));
-    struct pair p = {.comm = context->internal, .peer = rank ? 0 : other};
     const struct rcx_machine *near = &context->machine;
     struct rcx_link all = {0, 0, 0};
     rcx_status_t status;
+    struct pair *p;
 
     if (rank != 0 && rank != other)
         return RCX_OK;
-    p.buffer = rcx_heap_zalloc(&context->heap, LONGEST);
-    if (!p.buffer)
+    p = context->pair ?: rcx_heap_zalloc(&context->heap, sizeof *p);
+    if (!p)
         return rcx_fail(&context->log, RCX_ERR_NOMEM,
                         "no memory to measure the network");
-    status = rank ? echo(&p) : time_network(&p, &all);
-    rcx_heap_free(&context->heap, p.buffer);
+    context->pair = p;
+    p->comm = context->internal;
+    p->peer = rank ? 0 : other;
+    status = rank ? echo(p) : time_network(p, &all);
+    if (status == RCX_OK) {
+        rcx_heap_free(&context->heap, p);
+        context->pair = NULL;
+    }
     *far = (struct rcx_link){.alpha = beyond(near->alpha, all.alpha),
                              .beta = beyond(near->beta, all.beta),
                              .tell = beyond(near->tell, all.tell)};

@@ -175,6 +175,8 @@ void rcx_context_destroy(struct rcx_context *context)
     rcx_observer_close(context);
     rcx_orphans_close(context);
     rcx_ctrl_close(context);
+    rcx_heap_free(&context->heap, context->pair);
+    rcx_heap_free(&context->heap, context->marks);
     rcx_heap_free(&context->heap, context->told);
     while (context->comms.first)
         rcx_comm_close(context->comms.first);

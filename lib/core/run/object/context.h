@@ -208,6 +208,8 @@ struct rcx_context {
     struct rcx_memory memory;
     struct rcx_scratch scratch;
     struct rcx_veclists veclists;
+    void *pair, *marks; /* buffers of measurements of network and clocks that
+                           failed: a message may still arrive in them */
     struct rcx_observer *observer; /* NULL: none */
 };
 

@@ -83,7 +83,7 @@ ok $? "a command that does not end is ended"
 for signal in "TERM 143" "KILL 137"; do
     read -r name want <<<"$signal"
     # shellcheck disable=SC2016
-    env "$mark" "$with_guest" --build "$build" --nodes 2 --ranks 0 \
+    env "$mark" "$with_guest" --build "$build" \
         sh -c 'touch "$GUEST_BUILD/begun"; sleep 1000' >"$out" 2>"$err" </dev/null &
     started=$!
     until_true [ -e "$build/begun" ]

@@ -22,7 +22,7 @@
 #include "rank.h"
 
 enum { NAME = 64, RANKS_MOST = 64, COUNT = 64 << 10, CUT_MS = 5000 };
-#define DEADLINE_NS SECOND_NS
+#define DEADLINE_NS rank_limit_ns(SECOND_NS)
 
 static int64_t in[COUNT], out[COUNT];
 static int64_t lost[COUNT]; /* messages of a failed call may arrive late */
@@ -135,7 +135,8 @@ static void go_on(void)
     const char *quorum = getenv("RCX_QUORUM");
     const bool may_all = quorum && strcmp(quorum, "any") == 0;
     rcx_comm_t *next;
-    const rcx_status_t status = rcx_comm_shrink(me.world, 8 * SECOND_NS, &next);
+    const rcx_status_t status =
+        rcx_comm_shrink(me.world, 8 * DEADLINE_NS, &next);
     const int *failed;
     int n;
 

@@ -43,7 +43,7 @@ def set_environment(given):
     build = given["build"]
     os.environ.update(given["environment"], HOME="/tmp", LC_ALL="C.UTF-8",
                       GUEST_NODES=str(given["nodes"]), GUEST_BUILD=build,
-                      GUEST_SCRATCH=given["scratch"], GUEST_FOLDER=given["folder"])
+                      GUEST_SCRATCH=given["scratch"])
     os.environ["PATH"] = ":".join(
         [f"{given['guest']}/bin", f"{build}/tools", f"{build}/tests/job",
          os.environ["PATH"]])

@@ -27,7 +27,10 @@ VANISHED = 255
 
 def serve_command(connection):
     reader = connection.makefile("rb")
-    asked = json.loads(reader.readline())
+    line = reader.readline()
+    if not line:  # the caller asked only whether somebody answers
+        return
+    asked = json.loads(line)
     lock = threading.Lock()
 
     def send(kind, data):

@@ -12,7 +12,7 @@ takes "WITH_GUEST BUILD RCX_PERF NODE_MAIN" "$@"
 perf=$3 node=$4
 
 # Node 1 runs this script again.
-[ "$1" = inside ] || on_cluster "$1" --build "$2" --nodes 2 --rxe --ranks 0 --limit 600 \
+[ "$1" = inside ] || on_cluster "$1" --build "$2" --nodes 2 --rxe --ranks 0 --limit 1500 \
     "$0" inside "${@:2}"
 
 within 30

@@ -44,8 +44,8 @@ run 7 guest --cores 2 --numa 2 sh -c '
     echo "$(hostname) $(nproc) $(echo /sys/devices/system/node/node? | wc -w)"
     echo words >&2
     echo kept >"$GUEST_SCRATCH/file" && echo kept >"$GUEST_BUILD/written-by-guest"
-    mkdir "$GUEST_FOLDER/folder" 2>/dev/null && echo "the folder is writable"
-    exit 7'
+    mkdir "$0/folder" /usr/folder 2>/dev/null && echo "other folders are writable"
+    exit 7' "${with_guest%/*}"
 status=$?
 if grep -q '^with_guest: skipped: ' "$err"; then
     echo "1..0 # SKIP $(sed -n 's/.*skipped: //p' "$err")"

@@ -108,9 +108,11 @@ def share(tag, path, read_only):
 
 def guest_arguments(given, bed, scratch, node):
     guest = os.path.dirname(os.path.realpath(__file__))
+    top = os.path.dirname(os.path.dirname(guest))
     words = ["console=ttyS0", "no_timer_check", "tsc=reliable", "quiet", "panic=-1",
              "net.ifnames=0", f"node={node}", f"guest={guest}", f"scratch={scratch}",
-             f"build={given.build}", f"bed={os.path.dirname(bed.root)}"]
+             f"top={top}", f"folder={os.getcwd()}", f"build={given.build}",
+             f"bed={os.path.dirname(bed.root)}"]
     data = f"{bed.root}/usr/share"
     memory = given.memory // given.numa * given.numa
     return ["-L", f"{data}/qemu", "-L", f"{data}/seabios",

@@ -26,18 +26,6 @@ no_files() { [ -z "$(ls -A "$TMPDIR")" ]; }
 no_links() { [ "$(ip -brief link | sed 's/ .*//')" = "$links" ]; }
 nothing_left() { no_processes && no_files && no_links; }
 
-# Polls for up to a minute: on a slow machine the test is slow, but does not
-# fail.
-until_true() {
-    local tenths # of a second
-    for ((tenths = 0; tenths < 600; tenths++)); do
-        "$@" && return 0
-        sleep 0.1
-    done
-    echo "# never came true: $*"
-    return 1
-}
-
 run 0 cluster 2 none true
 status=$?
 if [ $status -ne 0 ] && grep -q '^with_cluster: skipped: ' "$err"; then

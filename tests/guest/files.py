@@ -36,8 +36,8 @@ class Bed:
         return unpacked[0] if unpacked else shutil.which(program)
 
     def environment(self):
-        libraries = [f"{self.root}/usr/lib/x86_64-linux-gnu"]
-        return dict(os.environ, LD_LIBRARY_PATH=":".join(libraries))
+        libraries = f"{self.root}/usr/lib/x86_64-linux-gnu"
+        return dict(os.environ, LD_LIBRARY_PATH=libraries)
 
 
 def run(*command, **options):

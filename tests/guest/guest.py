@@ -12,8 +12,6 @@ sys.dont_write_bytecode = True
 
 import nodes  # noqa: E402
 
-# eth0 is for ranks, and tests make faults on it. eth1 is for commands to nodes.
-DATA, CONTROL = "10.78.0", "10.79.0"
 PORTS = "/sys/class/virtio-ports"
 
 
@@ -25,7 +23,7 @@ def set_up_network(node, count, rxe):
     os.environ["PATH"] = "/usr/sbin:/usr/bin:/sbin:/bin"
     run("ip", "link", "set", "lo", "up")
     run("modprobe", "virtio_net")
-    for device, network in (("eth0", DATA), ("eth1", CONTROL)):
+    for device, network in (("eth0", nodes.DATA), ("eth1", nodes.CONTROL)):
         run("ip", "address", "add", f"{network}.{node}/24", "dev", device)
         run("ip", "link", "set", device, "up")
     if rxe:
@@ -34,7 +32,7 @@ def set_up_network(node, count, rxe):
     with open("/etc/hosts", "w") as hosts:
         print("127.0.0.1 localhost", file=hosts)
         for other in range(1, count + 1):
-            print(f"{DATA}.{other} n{other}", file=hosts)
+            print(f"{nodes.DATA}.{other} n{other}", file=hosts)
     with open("/proc/sys/kernel/hostname", "w") as name:
         name.write(f"n{node}")
 
@@ -96,11 +94,11 @@ def main():
     words = dict(word.split("=", 1) for word in open("/proc/cmdline").read().split()
                  if "=" in word)
     with open(f"{words['scratch']}/guest.json") as f:
-        given = json.load(f)
+        given = dict(json.load(f), **words)
     node = int(words["node"])
     set_up_network(node, given["nodes"], given["rxe"])
     set_environment(given)
-    nodes.serve(f"{CONTROL}.{node}")
+    nodes.serve(f"{nodes.CONTROL}.{node}")
     if node > 1:
         threading.Event().wait()
     ports = open_ports()

@@ -175,7 +175,3 @@ class Guests:
             emulator.end()
         for thread in self.printing:
             thread.join()
-
-
-def start(given, bed, scratch):
-    return Guests(given, bed, scratch)

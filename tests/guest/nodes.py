@@ -17,7 +17,8 @@ import threading
 import time
 
 PORT = 7000
-CONTROL = "10.79.0"
+# eth0 is for ranks, and tests make faults on it. eth1 is for commands to nodes.
+DATA, CONTROL = "10.78.0", "10.79.0"
 REQUESTS = "\0guest-requests"  # abstract: with_guest's line, shared by node 1's processes
 FRAME = struct.Struct("!cI")
 VANISHED = 255

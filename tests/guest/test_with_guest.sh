@@ -21,17 +21,6 @@ guest() { env "$mark" "$with_guest" --build "$build" "$@"; }
 no_processes() { ! grep -qszxF "$mark" /proc/[0-9]*/environ; }
 nothing_left() { no_processes && [ -z "$(ls -A "$TMPDIR")" ]; }
 
-# Polls for up to a minute: on a slow machine the test is slow, but does not fail.
-until_true() {
-    local tenths # of a second
-    for ((tenths = 0; tenths < 600; tenths++)); do
-        "$@" && return 0
-        sleep 0.1
-    done
-    echo "# never came true: $*"
-    return 1
-}
-
 for arguments in "" "--nodes 0 true" "--nodes 9 true" "--numa 2 true" \
     "--build $scratch/none true"; do
     # shellcheck disable=SC2086 # words

@@ -23,17 +23,6 @@ pids=$scratch/pids
 # A variable in the environment marks all processes of this test.
 export RCXRUN_TEST_MARK=mark-$$-$RANDOM
 
-# Polls, for up to a minute, until a command succeeds.
-until_true() {
-    local i # of tenths of a second
-    for i in $(seq ${RCXRUN_TEST_WAIT:-600}); do
-        "$@" && return 0
-        sleep 0.1
-    done
-    echo "# never came true: $*"
-    return 1
-}
-
 # Run rcxrun in the background, and set $job to its pid. Not for a subshell,
 # where job control is off and background jobs ignore SIGINT. The suite itself
 # may run under nohup.

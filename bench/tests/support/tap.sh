@@ -153,6 +153,18 @@ within() {
     bound=(timeout -k 5 $(($1 * slow)))
 }
 
+# until_true COMMAND...: polls until it succeeds, for up to a minute, so that a test is slow
+# on a slow machine, but does not fail.
+until_true() {
+    local tenths # of a second
+    for ((tenths = 0; tenths < 600; tenths++)); do
+        "$@" && return 0
+        sleep 0.1
+    done
+    echo "# never came true: $*"
+    return 1
+}
+
 # said: the messages of the last command, but that rcx_init waits: a slow start says so
 said() { grep -v 'rcx_init has waited [0-9.]* s: ' "$err"; }
 is_silent() { [ -z "$(said)" ]; }

@@ -12,6 +12,7 @@
 #include "transport/node/caps.h"
 #include "transport/node/network.h"
 #include "transport/ucp/adjust.h"
+#include "transport/ucp/choice.h"
 #include "transport/ucp/rdma.h"
 
 /*
@@ -41,29 +42,6 @@ static const char *rendezvous_threshold(const struct rcx_node *node, int ranks)
     const bool is_crowded = ranks > sysconf(_SC_NPROCESSORS_ONLN);
 
     return node->cma_pays && !is_crowded ? "16K" : "512K";
-}
-
-/* Find a setting for RCX or for all of UCX. Stores its variable. NULL: not
- * set. */
-static const char *find_setting(const char *name, char variable[64])
-{
-    static const char prefix[] = "RCX_";
-    const char *value;
-
-    snprintf(variable, 64, "%sUCX_%s", prefix, name);
-    value = getenv(variable);
-    if (!value) {
-        snprintf(variable, 64, "UCX_%s", name);
-        value = getenv(variable);
-    }
-    return value;
-}
-
-static const char *user_setting(const char *name)
-{
-    char variable[64];
-
-    return find_setting(name, variable);
 }
 
 /*
@@ -162,7 +140,7 @@ static void tell_price(const struct rcx_log *log)
 static void tell_choice(const struct rcx_transport_args *args, const char *tls,
                         const char *threshold)
 {
-    const char *user_tls = user_setting("TLS");
+    const char *user_tls = rcx_ucp_setting("TLS");
 
     rcx_log_line(args->log,
                  args->boot->rank == 0 ? RCX_LOG_INFO : RCX_LOG_DEBUG,
@@ -171,38 +149,27 @@ static void tell_choice(const struct rcx_transport_args *args, const char *tls,
                  : tls    ? tls
                           : "all transports",
                  user_tls ? " (set by the user)" : "", threshold,
-                 user_setting("RNDV_THRESH") ? " (set by the user)" : "");
+                 rcx_ucp_setting("RNDV_THRESH") ? " (set by the user)" : "");
 }
 
-/* Whether a list of devices, as of UCX_NET_DEVICES, has one of TCP. */
-static bool has_interface(const char *list)
+static void find_left(const char *device, void *arg)
 {
-    char path[sizeof "/sys/class/net/" + IF_NAMESIZE];
+    bool *is_left_p = arg;
 
-    for (size_t length; *list; list += length + (list[length] == ',')) {
-        length = strcspn(list, ",");
-        if ((length == 3 && strncmp(list, "all", 3) == 0) || list[0] == '^')
-            return true;
-        snprintf(path, sizeof path, "/sys/class/net/%.*s",
-                 length < IF_NAMESIZE ? (int)length : 0, list);
-        if (length < IF_NAMESIZE && access(path, F_OK) == 0)
-            return true;
-    }
-    return false;
+    *is_left_p |= rcx_ucp_device_is_left(device);
 }
 
 /* UCX warns of settings of transports that it does not use. */
 static bool uses_tcp(const struct rcx_node *node)
 {
-    const char *tls = user_setting("TLS");
-    const char *devices = user_setting("NET_DEVICES");
+    static const char *const tcp[] = {"tcp", NULL}, *const all[] = {"all",
+                                                                    NULL};
+    bool has_device = false;
 
-    if (node->has_all || (devices && !has_interface(devices)))
+    if (node->has_all || !rcx_ucp_transport_is_left(tcp, all))
         return false;
-    if (!tls)
-        return true;
-    return tls[0] == '^' ? !strstr(tls, "tcp")
-                         : strstr(tls, "tcp") || strstr(tls, "all");
+    rcx_ucp_for_devices("/sys/class/net", find_left, &has_device);
+    return has_device;
 }
 
 /*
@@ -212,7 +179,7 @@ static bool uses_tcp(const struct rcx_node *node)
 static void connect_without_waiting(const struct rcx_node *node,
                                     ucp_config_t *config)
 {
-    const char *value = user_setting("TCP_CONN_NB");
+    const char *value = rcx_ucp_setting("TCP_CONN_NB");
     unsigned major, minor, release;
 
     if (!uses_tcp(node))
@@ -235,7 +202,7 @@ static void set_of_memory(ucp_config_t *config, const char *option,
 
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         snprintf(name, sizeof name, "%s_%s", kinds[i], option);
-        if (user_setting(name))
+        if (rcx_ucp_setting(name))
             return;
     }
     ucp_config_modify(config, name, value);
@@ -250,7 +217,7 @@ static void copy_over_tcp(const struct rcx_transport_args *args,
                           const struct rcx_node *node, ucp_config_t *config)
 {
     if ((args->ucx_watches_node || !node->has_all) &&
-        !user_setting("ZCOPY_THRESH") && !rcx_has_rdma())
+        !rcx_ucp_setting("ZCOPY_THRESH") && !rcx_has_rdma())
         ucp_config_modify(config, "ZCOPY_THRESH", "inf");
 }
 
@@ -269,7 +236,7 @@ static rcx_status_t choose_devices(const struct rcx_transport_args *args,
 
     if (status != RCX_OK)
         return status;
-    if (user_setting("NET_DEVICES") || rcx_has_rdma() || !uses_tcp(node) ||
+    if (rcx_ucp_setting("NET_DEVICES") || rcx_has_rdma() || !uses_tcp(node) ||
         !rcx_network_choose(&net, list, sizeof list, rest, sizeof rest))
         return RCX_OK;
     ucp_config_modify(config, "NET_DEVICES", list);
@@ -286,7 +253,7 @@ rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
                             ucp_config_t *config, struct rcx_node *node,
                             size_t *ack_bytes_p)
 {
-    const char *folder = user_setting("POSIX_DIR");
+    const char *folder = rcx_ucp_setting("POSIX_DIR");
     const char *shm = folder ? folder : "/dev/shm", *tls = NULL;
     const char *threshold;
     rcx_status_t status =
@@ -301,19 +268,19 @@ rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
         return status;
     if (args->ucx_watches_node)
         tell_price(args->log);
-    if (!user_setting("TLS")) {
+    if (!rcx_ucp_setting("TLS")) {
         tls = excluded(args->log, node, node->ranks + unknown, shm);
         set_of_memory(config, "FIFO_SIZE", FIFO_ELEMENTS);
         set_of_memory(config, "RX_BUFS_GROW", RX_BUFFERS);
     }
     if (tls)
         ucp_config_modify(config, "TLS", tls);
-    threshold = user_setting("RNDV_THRESH");
+    threshold = rcx_ucp_setting("RNDV_THRESH");
     if (!threshold)
         threshold = set_rendezvous(args, config, node, node->tasks + unknown);
     connect_without_waiting(node, config);
     copy_over_tcp(args, node, config);
-    rcx_rdma_adjust(config, user_setting, args->timeout_ns);
+    rcx_rdma_adjust(config, args->timeout_ns);
     tell_choice(args, tls, threshold);
     *ack_bytes_p = ack_bytes(threshold);
     return RCX_OK;
@@ -351,7 +318,7 @@ void rcx_ucp_log_lanes(const struct rcx_log *log, rcx_log_level_t level,
 void rcx_ucp_print_lost(struct rcx_boot *boot, const struct rcx_log *log,
                         int peer, const char *why, char *text, size_t bytes)
 {
-    const char *tls = user_setting("TLS");
+    const char *tls = rcx_ucp_setting("TLS");
     char here[64] = "", there[64];
 
     gethostname(here, sizeof here - 1);
@@ -396,7 +363,7 @@ static bool print_choice(char *text, size_t bytes)
     text[0] = '\0';
     for (size_t i = 0; i < sizeof names / sizeof *names && used < bytes; i++) {
         char variable[64];
-        const char *value = find_setting(names[i], variable);
+        const char *value = rcx_ucp_find_setting(names[i], variable);
 
         if (value)
             used += (size_t)snprintf(text + used, bytes - used, "%s%s=%.64s",

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* UCX settings of RDMA that RCX changes unless the user has set them. */
-#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 #include <ucp/api/ucp.h>
 #include <unistd.h>
 
+#include "transport/ucp/choice.h"
 #include "transport/ucp/rdma.h"
 
 #define DEVICES "/sys/class/infiniband"
@@ -15,8 +15,6 @@ enum { MELLANOX = 0x15b3 }; /* of PCI */
 enum { UD_SECONDS = 30, RC_SECONDS = 1, RC_TRIES = 8 };
 /* As Open MPI and others have it; the device rounds up to 2^k * 4.096 us. */
 #define RC_SECONDS_MOST 4.2
-
-typedef const char *setting_fn(const char *name);
 
 /* Scan one value of a file of a device in /sys. */
 static bool scan(const char *device, const char *file, const char *format,
@@ -37,7 +35,7 @@ static bool scan(const char *device, const char *file, const char *format,
 
 /* Whether UCX takes the device, or one of its ports: UCX warns of settings of
  * transports that it does not use. */
-static bool is_used(const char *device, const char *net_devices)
+static bool is_used(const char *device)
 {
     enum { ACTIVE = 4, PORTS_MOST = 8 };
     int state = 0;
@@ -49,36 +47,20 @@ static bool is_used(const char *device, const char *net_devices)
         if (!scan(device, file, "%d", &state))
             return false;
     }
-    return state == ACTIVE && (!net_devices || strstr(net_devices, device) ||
-                               strcmp(net_devices, "all") == 0);
+    return state == ACTIVE && rcx_ucp_device_is_left(device);
 }
 
-/* Call visit for each device, if it is not NULL. Returns their number. */
-static int for_devices(void (*visit)(const char *device, void *arg), void *arg)
+static void pass(const char *device, void *arg)
 {
-    DIR *devices = opendir(DEVICES);
-    const struct dirent *entry;
-    int count = 0;
-
-    while (devices && (entry = readdir(devices))) {
-        if (entry->d_name[0] == '.')
-            continue;
-        count++;
-        if (visit)
-            visit(entry->d_name, arg);
-    }
-    if (devices)
-        closedir(devices);
-    return count;
+    (void)device, (void)arg;
 }
 
 bool rcx_has_rdma(void)
 {
-    return for_devices(NULL, NULL) > 0;
+    return rcx_ucp_for_devices(DEVICES, pass, NULL);
 }
 
 struct devices {
-    const char *chosen; /* UCX_NET_DEVICES */
     int used;
     int others; /* of these, of other vendors than Mellanox, or of none */
 };
@@ -88,7 +70,7 @@ static void count_used(const char *device, void *arg)
     struct devices *d = arg;
     unsigned vendor = 0;
 
-    if (!is_used(device, d->chosen))
+    if (!is_used(device))
         return;
     d->used++;
     d->others +=
@@ -102,33 +84,33 @@ static bool may_open(void)
            access("/dev/infiniband/uverbs1", R_OK | W_OK) == 0;
 }
 
-/* Whether UCX_TLS allows one of the transports in names; NULL: not set. */
-static bool may_use(const char *tls, const char *const names[])
+/* rc and dc connect by ud, which UCX excludes with rc. */
+static bool may_use_ud(void)
 {
-    const bool excludes = tls && tls[0] == '^';
+    static const char *const own[] = {"ud", "rc", "ib", NULL};
+    static const char *const more[] = {"all", "dc", NULL};
 
-    for (size_t i = 0; tls && names[i]; i++)
-        if (strstr(tls, names[i]))
-            return !excludes;
-    return !tls || excludes;
+    return rcx_ucp_transport_is_left(own, more);
 }
 
-/* Names in UCX_TLS that lead to ud, by which rc and dc connect; and to rc. */
-static const char *const with_ud[] = {"all", "ib", "rc", "ud", "dc", NULL};
-static const char *const with_rc[] = {"all", "ib", "rc", NULL};
+static bool may_use_rc(void)
+{
+    static const char *const own[] = {"rc", "ib", NULL}, *const more[] = {"all",
+                                                                          NULL};
 
-static void follow_deadline(struct ucp_config *config, setting_fn *user_setting,
-                            double seconds)
+    return rcx_ucp_transport_is_left(own, more);
+}
+
+static void follow_deadline(struct ucp_config *config, double seconds)
 {
     char text[32];
     double rc = seconds / RC_TRIES;
 
-    if (seconds > UD_SECONDS && !user_setting("UD_TIMEOUT")) {
+    if (seconds > UD_SECONDS && !rcx_ucp_setting("UD_TIMEOUT")) {
         snprintf(text, sizeof text, "%.3fs", seconds);
         ucp_config_modify(config, "UD_TIMEOUT", text);
     }
-    if (rc > RC_SECONDS && may_use(user_setting("TLS"), with_rc) &&
-        !user_setting("RC_TIMEOUT")) {
+    if (rc > RC_SECONDS && may_use_rc() && !rcx_ucp_setting("RC_TIMEOUT")) {
         rc = rc < RC_SECONDS_MOST ? rc : RC_SECONDS_MOST;
         snprintf(text, sizeof text, "%.3fs", rc);
         ucp_config_modify(config, "RC_TIMEOUT", text);
@@ -140,16 +122,14 @@ static void follow_deadline(struct ucp_config *config, setting_fn *user_setting,
  * where only Mellanox's devices have that. Datagrams by IPv4 to other devices
  * fail its check of their destination, and are dropped without a word.
  */
-void rcx_rdma_adjust(struct ucp_config *config,
-                     const char *(*user_setting)(const char *name),
-                     int64_t timeout_ns)
+void rcx_rdma_adjust(struct ucp_config *config, int64_t timeout_ns)
 {
-    struct devices d = {.chosen = user_setting("NET_DEVICES")};
+    struct devices d = {0, 0};
 
-    for_devices(count_used, &d);
-    if (d.used == 0 || !may_open() || !may_use(user_setting("TLS"), with_ud))
+    rcx_ucp_for_devices(DEVICES, count_used, &d);
+    if (d.used == 0 || !may_open() || !may_use_ud())
         return;
-    if (d.others > 0 && !user_setting("UD_ETH_DGID_CHECK"))
+    if (d.others > 0 && !rcx_ucp_setting("UD_ETH_DGID_CHECK"))
         ucp_config_modify(config, "UD_ETH_DGID_CHECK", "n");
-    follow_deadline(config, user_setting, (double)timeout_ns / 1e9);
+    follow_deadline(config, (double)timeout_ns / 1e9);
 }

@@ -316,6 +316,9 @@ for options in "--what" "--coll alltoallw" "--type float63" "--op add" "--min x"
     run 2 "$rcxrun" -n 3 "$perf" $options && [ ! -s "$out" ] && [ "$(grep -c -v '^rcxrun:' "$err")" -eq 1 ] || wrong
 done
 ok $bad "wrong options give 2 and one message for all ranks"
+# shellcheck disable=SC2016 # the ranks' shells expand it
+run 2 "$rcxrun" -n 3 sh -c '[ "$PMIX_RANK" != 0 ] || sleep 1; exec "$0" --what' "$perf" && [ "$(grep -c "'--what'" "$err")" -eq 1 ]
+ok $? "the message is there if rank 0 is late"
 
 run 2 "$perf" --csv --json && says '^rcx_perf: --csv and --json exclude each other' \
     && run 2 "$perf" --coll every && says 'every: needs one of allreduce, allreduce_many, reduce, .*, bcast, .*, exscan, sendrecv'

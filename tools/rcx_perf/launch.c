@@ -17,13 +17,16 @@ int perf_launched_rank(void)
     return 0;
 }
 
-/* Launchers end a job at its first exit. So ranks that print nothing wait half
- * a second, for rank 0 to print. */
+/*
+ * Launchers end a job at its first failed exit. So ranks that print nothing
+ * wait for rank 0, which prints: until the launcher ends them, or for 5 s with
+ * one that does not. Rank 0 may be late where there are few cores.
+ */
 void perf_exit(int status)
 {
-    const struct timespec half = {0, 500000000};
+    const struct timespec most = {5, 0};
 
-    if (perf_launched_rank() != 0)
-        nanosleep(&half, NULL);
+    if (status != EXIT_SUCCESS && perf_launched_rank() != 0)
+        nanosleep(&most, NULL);
     exit(status);
 }

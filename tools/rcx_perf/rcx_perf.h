@@ -190,8 +190,8 @@ struct perf_options {
 /* The rank from the launcher's environment, known before rcx_init(); 0:
  * unknown. */
 int perf_launched_rank(void);
-/* Exit in a case that all ranks find. Ranks other than 0 wait half a second, so
- * that rank 0 can print the reason. */
+/* Exit in a case that all ranks find. Ranks other than 0 wait for it to print,
+ * if status is that of a failure, which ends the job. */
 void perf_exit(int status) __attribute__((noreturn));
 /* Parse the command line. Exits after a usage error, --help and --version. */
 void perf_options_parse(int argc, char **argv, struct perf_options *o);
